@@ -84,9 +84,9 @@ def main() -> None:
     bench, rng = Bench(), np.random.default_rng(0)
     for kind, scale in KINDS.items():
         image = (scale * cupy.asarray(rng.random((job.size, job.size), "f4"))).astype(kind)
-        for taps in (9, 17, 31, 41, 57):
+        for taps in (9, 17, 31, 41, 57, 81):
             sums(bench, image, taps, (0, 1), job.peers and kind == "f4")
-        for taps in (81, 161):
+        for taps in (97, 161):
             for axis in (0, 1):
                 sums(bench, image, taps, (axis,), False)
         for size in (3, 5, 7, 11):

@@ -124,6 +124,7 @@ class Limits:
             (self.local_mem >= wanted.local_mem, f"with {wanted.local_mem} bytes on chip, here are {self.local_mem}"),
             (self.group >= wanted.group, f"with groups of {wanted.group}, here are {self.group} at most"),
             (self.together >= wanted.together, f"with {wanted.together} groups that wait for each other, here are {self.together}"),
+            (self.memory > 0 or wanted.memory == 0, "for a device with memory of its own, this has none"),
             (self.fft == wanted.fft or wanted.fft == "vkfft", f"with FFTs by {wanted.fft}, here by {self.fft}"),
         )
         return next((words for holds, words in checks if not holds), "")

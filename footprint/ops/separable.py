@@ -9,7 +9,19 @@ import numpy as np
 from footprint.dtypes import sum_dtype
 from footprint.kernels.common.borders import NONE
 from footprint.kernels.convolve.contract import stored_as
-from footprint.kernels.separable.contract import BOX_TAPS, CUBED, FUSED, averaged, countable, in_boxes, in_cubes, in_sight, read_as
+from footprint.kernels.separable.contract import (
+    BOX_TAPS,
+    CUBED,
+    FUSED,
+    STRIPPED,
+    averaged,
+    countable,
+    in_boxes,
+    in_cubes,
+    in_one_pass,
+    in_sight,
+    read_as,
+)
 from footprint.ops.base import Op, Table
 from footprint.ops.families import ImageFilter
 from footprint.ops.pipeline import FUSIONS, Pipeline, Stage
@@ -167,8 +179,8 @@ class Apart(Line):
 
 
 @dataclass(frozen=True)
-class Means(Line):
-    """Equal weights along the last two axes, at once where that can be done of as many; ``apart`` are the passes elsewhere."""
+class Together(Line):
+    """Many weights along the last two axes, at once where a device does that; ``apart`` are the passes elsewhere."""
 
     apart: Op = field(kw_only=True)
 
@@ -177,14 +189,18 @@ class Means(Line):
         """As the passes may be cut."""
         return self.apart.cut
 
+    def _at_once(self, limits: Limits, image: ArraySpec) -> bool:
+        sizes = tuple(len(some.weights) for some in self.taps)
+        found = at_once(limits, image, self.taps, self.dims)
+        return found != "" or in_one_pass(limits, sizes, np.dtype(sum_dtype(image.dtype)).itemsize)
+
     def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
         """In and out once, or as often as there are passes."""
-        near = at_once(limits, specs[0], self.taps, self.dims)
-        return super().cost(limits, *specs) if near else self.apart.cost(limits, *specs)
+        return super().cost(limits, *specs) if self._at_once(limits, specs[0]) else self.apart.cost(limits, *specs)
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """Record the launch, or the passes."""
-        if at_once(b.limits, refs[0].slot.spec, self.taps, self.dims):
+        if self._at_once(b.limits, refs[0].slot.spec):
             super().record(b, *refs)
         else:
             self.apart.record(b, *refs)
@@ -228,10 +244,11 @@ def _fuse(stages: tuple[Stage, ...]) -> Stage | None:
     taps = (*one.op.taps, *two.op.taps)
     if [some.axis for some in taps] != ["y", "x"]:
         return None
-    if any(not 2 <= len(some.weights) <= FUSED // some.weights.array.itemsize for some in taps):
-        if all(some.equal for some in taps):
+    sizes, itemsize = [len(some.weights) for some in taps], taps[0].weights.array.itemsize
+    if not all(2 <= n <= FUSED // itemsize for n in sizes):
+        if all(some.equal for some in taps) or all(2 <= n <= STRIPPED.get(itemsize, 0) for n in sizes):
             apart = Pipeline.chain([Apart((some,), one.op.dims) for some in taps], "input", "output")
-            return Stage(Means(taps, one.op.dims, apart=apart), one.reads, two.writes)
+            return Stage(Together(taps, one.op.dims, apart=apart), one.reads, two.writes)
         return None
     return Stage(Line(taps, one.op.dims), one.reads, two.writes)
 

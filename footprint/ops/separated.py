@@ -11,10 +11,10 @@ from footprint.errors import ArgumentError
 from footprint.kernels.convolve.contract import stored_as
 from footprint.kernels.separable.contract import (
     BOX_TAPS,
-    at_once,
     averaged,
     countable,
     in_boxes,
+    in_one_pass,
     launches_down,
     read_as,
 )
@@ -116,7 +116,7 @@ class Separated(Correlate):
     def _one_pass(self, limits: Limits, itemsize: int) -> bool:
         """Whether both sums are made at once: where that is quicker, and what lies beyond the sums down lies beyond the image."""
         alike = self.boundary != "constant" or self.cval == 0
-        return alike and at_once(limits, self.taps, itemsize)
+        return alike and in_one_pass(limits, self.taps, itemsize)
 
     def _boxes(self, limits: Limits, image: ArraySpec, kind: str) -> tuple[bool, ...]:
         """Which of the sums, down and across, are made in blocks of equal weights."""

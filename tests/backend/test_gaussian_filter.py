@@ -138,9 +138,13 @@ def test_nothing_to_do_copies(device):
 
 
 def test_neighbouring_axes_are_one_pass_where_their_weights_are_few():
-    steps = lambda sigma: [s.kernel for s in fp.plan_gaussian_filter((500, 500), sigma, device="null:h100").steps if s.kernel]
-    assert steps(7) == ["separable"]
-    assert steps(9) == ["separable.line", "separable.line"]
+    def steps(sigma, dtype="f4", device="null:h100"):
+        plan = fp.plan_gaussian_filter((500, 500), sigma, dtype=dtype, device=device)
+        return [step.kernel for step in plan.steps if step.kernel]
+
+    apart = ["separable.line", "separable.line"]
+    assert steps(7) == steps(10) == steps(3.5, "f8") == ["separable"]
+    assert steps(11) == steps(4, "f8") == steps(10, device="cpu") == apart
 
 
 def test_a_volume_is_one_pass_where_a_chip_holds_its_planes():

@@ -8,14 +8,21 @@ import scipy.ndimage
 
 from .kernels import bound, need_gpu
 
-# Weights, shape, dtype of the image: columns side by side as words that are read at once or put together, and chains that wait.
+# Weights, shape, dtype of the image: columns side by side as words that are read at once or put together, and two or three chains,
+# of which all but the last wait.
 DOWN = [
     (14, (30, 52), "u1", "reflect"),
     (30, (41, 53), "i2", "constant"),
     (150, (90, 37), "f4", "wrap"),
     (150, (70, 34), "f8", "mirror"),
 ]
-BOTH = [(9, 12, (30, 140), "i1", "mirror"), (23, 31, (33, 600), "u2", "constant"), (8, 5, (20, 65), "f8", "wrap")]
+BOTH = [
+    (9, 12, (30, 140), "i1", "mirror"),
+    (23, 31, (33, 600), "u2", "constant"),
+    (8, 5, (20, 65), "f8", "wrap"),
+    (41, 33, (50, 90), "f4", "constant"),
+    (81, 81, (150, 70), "f4", "reflect"),
+]
 # Weights through the planes, down and across; rows that begin at vectors and that do not, and tiles that end within them.
 ALL = [
     ((9, 9, 9), (21, 45, 72), "f4", ("reflect", "mirror", "nearest")),

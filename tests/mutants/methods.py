@@ -237,8 +237,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/overlap_lines/line.h",
-        "x[d * R + j] = mul(x[d * R + j], w[j * (S) + m])",
-        "x[d * R + j] = mul(x[d * R + j], w[d * (S) + m])",
+        "x[d * R + j] = mul(x[d * R + j], turn[j * (S)])",
+        "x[d * R + j] = mul(x[d * R + j], turn[d * (S)])",
         (LINES + "segments_of_every_length[opencl:0-32-f4]",),
         "a line's numbers are turned back by others' roots of unity",
         devices="opencl",
@@ -249,6 +249,14 @@ MUTANTS = [
         "begins[X] + h + i",
         (LINES + "signals_make_the_sums[opencl:0-constant]",),
         "the second half of a segment on a GPU are samples of the first",
+        devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/overlap_lines/overlap_long.knl",
+        "others = some - FAR;",
+        "others = some;",
+        (LINES + "tiles_beyond_the_chip_make_the_sums_in_any_parts[opencl:0-signal]",),
+        "a long segment's second half is stored beyond its results",
         devices="opencl",
     ),
     Mutant(
@@ -288,6 +296,14 @@ MUTANTS = [
         "spec.shape[order[axis]] for",
         ("tests/unit/test_arguments.py::test_the_axis_that_is_not_filtered_may_be_any_of_three",),
         "colours come back in the wrong order of axes",
+    ),
+    Mutant(
+        "footprint/kernels/separable/separable.knl",
+        "sums[larger_of(KH - 2 * CHAIN_Y)][m]",
+        "sums[larger_of(KH - CHAIN_Y)][m]",
+        ("tests/backend/test_gpu_separable.py::test_sums_down_and_across",),
+        "the second of three chains waits with what the first came to",
+        devices="opencl",
     ),
     Mutant(
         "footprint/kernels/separable/separable.knl",

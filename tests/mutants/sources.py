@@ -107,8 +107,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/sigma_clip/sigma_clip.knl",
-        "(begin > 0 && t > 1 ? partial[4 * GID(0) + t] : 0.0)",
-        "(begin > 0 && t > 0 ? partial[4 * GID(0) + t] : 0.0)",
+        "(begin > 0 && t > 1 ? partial[4 * own_group + t] : 0.0)",
+        "(begin > 0 && t > 0 ? partial[4 * own_group + t] : 0.0)",
         (BACKEND + "gpu_clip.py::test_in_parts_of_rows_to_the_bits_of_the_whole",),
         "squares of earlier parts count twice",
         devices="cpu,opencl",

@@ -4,7 +4,7 @@
 
    line      LINE_SIZE numbers on the chip, through which work-items hand on what they have
    w, turns  roots of unity of the passes by R1 and R2, in memory of kind ROOTS, and of the last by 16, on the chip
-   near      whether a line's work-items are neighbours, in groups of 16 that do not part
+   near      whether a line's work-items are neighbours: groups of 16 do not part, nor do those of a line of at most 32
    folded    whether number n is turned by the n-th power of exp(2 pi i / (4 LEN)) before, and back after: what products carry beyond the
              last number then comes back to the first times i, so that LEN numbers are 2 LEN real samples, n and n + LEN its parts.
              Most of that is in the roots of the first pass
@@ -42,42 +42,46 @@ CONSTANT T COS64[17] = {
   NUMBER(0.0)};
 #define TURN64(k) MAKE2(Z, COS64[k], COS64[16 - (k)])
 
-/* A pass by R over numbers that lie S apart: butterfly q has those from its FIRST_OF on. */
+/* A pass by R over numbers that lie S apart: butterfly q has those from its FIRST_OF on. A work-item has every UNITS-th butterfly; one
+   of UNITS and S divides the other, so they are the same way from each other for all of them, and so are their roots of unity. Written
+   so, a place costs no arithmetic. */
 #define FIRST_OF(R, S, q) ((q) / (S) * ((R) * (S)) + (q) % (S))
 #define APART_BY(S) ((S) % 16 ? (S) : (S) + (S) / 16)
+#define ON(R, S, d) ((S) % UNITS ? AT((R) * UNITS * (d)) : AT(UNITS * (d)))
+#define ON_ROOTS(S, d) ((S) % UNITS ? 0 : UNITS * (d))
 #define PASS(name, R, S, SPACE) \
   DEVICE void take_##name(Z *x, const LOCAL Z *line, i32 u) \
   { \
     UNROLL for (i32 d = 0; d < 16 / R; d++) { \
-      const LOCAL Z *at = line + AT(FIRST_OF(R, S, u + UNITS * d)); \
+      const LOCAL Z *at = line + AT(FIRST_OF(R, S, u)) + ON(R, S, d); \
       UNROLL for (i32 j = 0; j < R; j++) x[d * R + j] = at[j * APART_BY(S)]; \
     } \
   } \
   DEVICE void put_##name(const Z *x, LOCAL Z *line, i32 u) \
   { \
     UNROLL for (i32 d = 0; d < 16 / R; d++) { \
-      LOCAL Z *at = line + AT(FIRST_OF(R, S, u + UNITS * d)); \
+      LOCAL Z *at = line + AT(FIRST_OF(R, S, u)) + ON(R, S, d); \
       UNROLL for (i32 j = 0; j < R; j++) at[j * APART_BY(S)] = x[d * R + j]; \
     } \
   } \
   DEVICE void forward_##name(Z *x, LOCAL Z *line, i32 u, SPACE const Z *w, const int folded) \
   { \
     UNROLL for (i32 d = 0; d < 16 / R; d++) { \
-      const i32 q = u + UNITS * d, m = q % (S); \
-      LOCAL Z *at = line + AT(FIRST_OF(R, S, q)); \
+      LOCAL Z *at = line + AT(FIRST_OF(R, S, u)) + ON(R, S, d); \
+      SPACE const Z *turn = w + u % (S) + ON_ROOTS(S, d); \
       if (folded) UNROLL for (i32 j = 1; j < R; j++) x[d * R + j] = mul(x[d * R + j], TURN64(j * (16 / R))); \
       DFT(R)(x + d * R); \
-      UNROLL for (i32 j = 0; j < R; j++) at[j * APART_BY(S)] = j || folded ? mul(x[d * R + j], w[j * (S) + m]) : x[d * R]; \
+      UNROLL for (i32 j = 0; j < R; j++) at[j * APART_BY(S)] = j || folded ? mul(x[d * R + j], turn[j * (S)]) : x[d * R]; \
     } \
   } \
   DEVICE void back_##name(Z *x, const LOCAL Z *line, i32 u, SPACE const Z *w, const int folded) \
   { \
     UNROLL for (i32 d = 0; d < 16 / R; d++) { \
-      const i32 q = u + UNITS * d, m = q % (S); \
-      const LOCAL Z *at = line + AT(FIRST_OF(R, S, q)); \
+      const LOCAL Z *at = line + AT(FIRST_OF(R, S, u)) + ON(R, S, d); \
+      SPACE const Z *turn = w + u % (S) + ON_ROOTS(S, d); \
       UNROLL for (i32 j = 0; j < R; j++) { \
         x[d * R + j] = at[j * APART_BY(S)]; \
-        if (j || folded) x[d * R + j] = mul(x[d * R + j], w[j * (S) + m]); \
+        if (j || folded) x[d * R + j] = mul(x[d * R + j], turn[j * (S)]); \
       } \
       DFT(R)(x + d * R); \
       if (folded) UNROLL for (i32 j = 1; j < R; j++) x[d * R + j] = mul(x[d * R + j], TURN64(j * (16 / R))); \
@@ -98,18 +102,20 @@ DEVICE Z root_first(i32 i, const int folded) { return ROOT(i, LEN / R1, LEN, fol
 DEVICE Z root_second(i32 i) { return ROOT(i, 256, 256 * R2, 0); }
 DEVICE Z root_third(i32 i, const int folded) { return ROOT(i, 16, 256, R1 == 1 && folded); }
 
+/* Between passes: neighbours of 16 hand on numbers in the last two, all of a line in the others. */
 #define BETWEEN() if (near) BARRIER32(); else BARRIER()
+#define WITHIN() if (near && UNITS <= 32) BARRIER32(); else BARRIER()
 
 /* From registers in the order of SAMPLE to those of frequencies. */
 DEVICE void line_forward(Z *x, LOCAL Z *line, i32 u, ROOTS const Z *w, const LOCAL Z *turns, const int near,
                          const int folded) {
 #if R1 > 1
   forward_first(x, line, u, w, folded);
-  BARRIER();
+  WITHIN();
 #if R2 > 1
   take_second(x, line, u);
   forward_second(x, line, u, w + LEN, 0);
-  BARRIER();
+  WITHIN();
 #endif
   take_third(x, line, u);
 #endif
@@ -128,11 +134,11 @@ DEVICE void line_back(Z *x, LOCAL Z *line, i32 u, ROOTS const Z *w, const LOCAL 
   back_third(x, line, u, turns, R1 == 1 && folded);
 #if R1 > 1
   put_third(x, line, u);
-  BARRIER();
+  WITHIN();
 #if R2 > 1
   back_second(x, line, u, w + LEN, 0);
   put_second(x, line, u);
-  BARRIER();
+  WITHIN();
 #endif
   back_first(x, line, u, w, folded);
 #endif

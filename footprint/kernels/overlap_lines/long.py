@@ -9,17 +9,15 @@ import numpy as np
 from footprint.kernels.common.borders import CODES
 from footprint.kernels.common.launch import MAX_GROUPS_Y, A, Argument, Defines, Launch, Program, W
 from footprint.kernels.common.load import c_type
-from footprint.kernels.overlap_save.contract import EACH, FEW, FOLD, LONG, blocks, lines_at_once, long_bytes
+from footprint.kernels.overlap_save.contract import EACH, FEW, FOLD, LONG, SPECTRA, blocks, lines_at_once, long_bytes
 from footprint.spec import ArraySpec, Limits
 
 REGISTERS = 65536
 """Of a core, of which a work-item takes 64 where numbers have four bytes, and 128 where they have eight."""
 SPARE = 1024
 """Bytes of on-chip memory the runtime takes from each group."""
-SPECTRA = 16 << 20
-"""Bytes of the tiles that are transformed at a time: what the cache of a large GPU holds beside samples, results and the mask."""
 STAGES = 3
-"""Of a tile: columns, rows, and columns back."""
+"""Of a tile: columns, rows, and columns back. One tile more than these are at work, so that none waits for the end of another."""
 SHARE = 64
 """What these may take of results that are larger: a program has few launches, however long a signal."""
 
@@ -59,8 +57,8 @@ def long_program(limits: Limits, of: Sums) -> Program:
     numbers, local = np.result_type(kind, np.complex64).str, long_bytes(tile, count, kind.itemsize)
     each, items = -(-of.out.shape[1] // across), tile // EACH * count
     total = -(-of.out.shape[0] // down) * each
-    room = max(SPECTRA, of.out.nbytes // SHARE)
-    at_once = max(min(max(room // (2 * kind.itemsize * tile * tile), STAGES), total, MAX_GROUPS_Y), 1)
+    room = max(min(SPECTRA, of.out.nbytes), of.out.nbytes // SHARE)
+    at_once = max(min(max(room // (2 * kind.itemsize * tile * tile), STAGES + 1), total, MAX_GROUPS_Y), 1)
     # A tile's stages follow each other so many rounds apart; what is left of the slots lets tiles end before others begin there.
     lag = max(1, (at_once - 1) // STAGES)
     conveyor = limits.together > 0 and at_once >= STAGES

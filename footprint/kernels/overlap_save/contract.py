@@ -28,7 +28,7 @@ SPEED: dict[str, dict[Any, float]] = {
         **{(64, 32): 0.8, (64, 64): 0.95, (128, 64): 0.92, (128, 128): 1.0, (256, 128): 1.0},
         **{(256, 256): 0.9, (512, 256): 0.8, (512, 512): 0.65, (1024, 512): 0.55, (1024, 1024): 0.5},
     },
-    "gpu": {32: 0.7, 64: 0.9, 128: 0.87, 256: 0.59, 512: 0.48, 1024: 0.39},
+    "gpu": {32: 0.7, 64: 0.9, 128: 0.87, 256: 0.82, 512: 0.71, 1024: 0.6},
 }
 """Lengths of tiles on a GPU, and how fast their transforms are beside the quickest: on an H100 those of 256 and more do not stay on
 the chip. Of the CPU's their rows and the complex numbers of a row (benchmarks/transforms.py): beyond a core's own cache they are a
@@ -39,6 +39,8 @@ CHIP = {32: (8, 4, 34), 64: (8, 8, 78), 128: (16, 8, 140)}
 """The same on a GPU, and the numbers from row to row that keep what a warp takes at once in different banks of its memory."""
 LONG = {256: 1, 512: 2, 1024: 4}
 """Tiles that are too long for a GPU's chip, and what their lines are transformed by before two passes by 16."""
+SPECTRA = 20 << 20
+"""Bytes of those that are transformed at a time: what the cache of a large GPU holds beside samples, results and the mask."""
 ITEMS = 512
 """Most work-items of a group that takes several lines of these."""
 FOLD = 2

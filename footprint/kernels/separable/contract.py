@@ -43,6 +43,8 @@ from footprint.spec import ArraySpec, Limits
 
 FUSED = 256
 """Bytes of the most weights along an axis that one pass takes: 64 of float32."""
+STRIPPED = {4: 81}
+"""Most weights that one pass takes on a GPU, by the bytes of a number, where they are more: as many sums stay in registers."""
 CUBED = 17
 """Most weights along each axis of a volume that one pass takes: with more of them, sums through the planes leave registers."""
 PIECE = 640
@@ -209,9 +211,14 @@ def box_work(
     return ArraySpec((limits.threads, (3 + most) * ABREAST), "float64"), ArraySpec((limits.threads, tile), out.dtype)
 
 
-def at_once(limits: Limits, taps: tuple[int, ...], itemsize: int) -> bool:
+def in_one_pass(limits: Limits, taps: tuple[int, ...], itemsize: int) -> bool:
     """Whether both sums are quicker in one pass: where a processor's cache, or a GPU's registers, hold what lies between them."""
-    return (limits.host or limits.family == "gpu") and all(2 <= n <= FUSED // itemsize for n in taps)
+    most = _most(limits, itemsize)
+    return (limits.host or limits.family == "gpu") and all(2 <= n <= most for n in taps)
+
+
+def _most(limits: Limits, itemsize: int) -> int:
+    return STRIPPED[itemsize] if limits.family == "gpu" and itemsize in STRIPPED else FUSED // itemsize
 
 
 @dataclass(frozen=True)
@@ -278,7 +285,7 @@ def line_work(
 
 def one_pass(limits: Limits, taps: tuple[int, int], itemsize: int) -> bool:
     """Whether a device makes both sums at once: a GPU has all sums down that a row adds to in registers."""
-    return limits.family == "cpu" or max(taps) <= FUSED // itemsize
+    return limits.family == "cpu" or max(taps) <= _most(limits, itemsize)
 
 
 def launches_down(taps: int, itemsize: int) -> int:

@@ -13,7 +13,7 @@ from footprint.kernels.convolve.gpu import convolve_program
 from footprint.kernels.separable.contract import cube, flat, launches_down
 from footprint.spec import ArraySpec, Limits
 
-ACROSS = ((12, 4, 128), (24, 2, 256), (32, 1, 384), (64, 1, 512))
+ACROSS = ((12, 4, 128), (24, 2, 256), (32, 1, 384), (81, 1, 512))
 """Where a column's sums are so many words at most: columns of a work-item that sums in one pass, and work-items of a group. Of the
 columns of its strip, as many as there are weights across, less one, are only read."""
 BESIDE, REGISTERS = 48, 65536
@@ -148,7 +148,7 @@ class Strip:
         """Bytes of rows of sums on the chip, and of sums that wait there."""
         read = -(-(self.shift + self.wide + self.side * self.sides - 1) // self.side)
         half = (self.items // self.together + -(-read // self.sides) + 7 - 8 // self.sides) // 8 * 8 + 8 // self.sides
-        waiting = (self.tall - self.chain) * self.each * self.items
+        waiting = waiting_rows(self.tall, self.chain, self.together) * self.each * self.items
         return 2 * self.together * self.sides * half * 16 + waiting * self.kind.itemsize
 
 
@@ -248,6 +248,11 @@ def longest(kind: np.dtype) -> int:
 def chain_of(taps: int, most: int) -> int:
     """Weights of a chain: nearly as many in each."""
     return -(-taps // -(-taps // most))
+
+
+def waiting_rows(taps: int, chain: int, block: int) -> int:
+    """Rows of what chains but the last come to, in rings of whole blocks of rows."""
+    return sum(-(-(taps - end) // block) * block for end in range(chain, taps, chain)) if chain else 0
 
 
 def waiting(taps: int, most: int) -> int:

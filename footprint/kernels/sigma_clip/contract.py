@@ -62,8 +62,11 @@ def sample_stride(size: int, width: int) -> int:
 
 
 def ends_at_once(limits: Limits) -> bool:
-    """Whether one launch on the whole image ends whatever the image: where its groups may wait for each other."""
-    return limits.host or limits.together >= max(1, limits.cores)
+    """Whether one program on the whole image ends whatever the image: on all but processors that pass for GPUs.
+
+    Its groups wait for each other, or one of them goes on alone where the usual passes were not enough.
+    """
+    return limits.host or limits.together >= max(1, limits.cores) or limits.memory > 0
 
 
 def usual_passes(limits: Limits) -> int:

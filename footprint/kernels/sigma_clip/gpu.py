@@ -10,8 +10,8 @@ from footprint.kernels.sigma_clip.contract import ends_at_once, rows_per_block
 from footprint.spec import ArraySpec, Limits
 
 BINS, LEVELS, STRAYS = 8192, 6, 4096
-PASSES = 12
-"""Passes made before the host is asked whether it is done, where groups may not wait for each other."""
+USUAL, PASSES = 6, 12
+"""Passes where groups may not wait for each other: before one group goes on alone, and before the host is asked."""
 LARGEST = 2**32 - 1
 """Pixels a bin can count."""
 
@@ -42,16 +42,16 @@ def sigma_clip_program(
     limits: Limits, block: ArraySpec, stats: ArraySpec, counts: ArraySpec, *state: ArraySpec, turn: int, first: int, size: int,
     width: int, sigma: float, maxiters: int, strict: bool, zero: bool,
 ) -> Program:  # fmt: skip
-    """The whole clip, PASSES passes of it, or a part of one; see `footprint.kernels.sigma_clip.contract` for the arguments."""
+    """The whole clip, some passes of it, or a part of one; see `footprint.kernels.sigma_clip.contract` for the arguments."""
     if size > LARGEST:
         raise LimitError("image", f"{size} pixels", f"at most {LARGEST} where a GPU clips it", "clip it on the cpu")
     groups, items = shape(limits, size)
-    kind, at_once = np.dtype(block.dtype), ends_at_once(limits)
+    kind, at_once, waits = np.dtype(block.dtype), ends_at_once(limits), limits.together >= groups
     wide = kind.itemsize == 8
     defines: Defines = (
         ("T", "f64" if wide else "f32"), ("KEY", "u64" if wide else "u32"), ("KEY_BITS", 8 * kind.itemsize), ("WIDE", int(wide)),
         ("NT", items), ("STRICT", int(strict)), ("PARTS", int(not at_once or block.size < size)),
-        *((("TOGETHER", 1),) if at_once else ()),
+        *((("TOGETHER", 1), ("WAITS", int(waits))) if at_once else ()),
     )  # fmt: skip
     kept = tuple(A(3 + i) for i in range(6))
     args: tuple[Argument, ...] = (A(0), *kept, np.int64(size), np.float64(sigma), np.int32(maxiters))
@@ -64,8 +64,10 @@ def sigma_clip_program(
     begin, stop = first * width, first * width + block.size
     start = (launch("clip_start", 1, np.int64(lead)),) if turn == first == 0 else ()
     end = Launch("sigma_clip.knl", "clip_end", (1, 1, 1), (1, 1, 1), (A(3), A(4), A(1), A(2), np.int32(zero)), defines)
-    if at_once and block.size == size:
+    if at_once and block.size == size and waits:
         return Program((*start, launch("clip_all", groups, together=True), end))
+    if at_once and block.size == size:
+        return Program((*start, *[launch("clip_pass", groups)] * USUAL, launch("clip_rest", 1, np.int32(groups)), end))
     sweep = launch("clip_sweep", groups, np.int64(begin), np.int64(stop), A(9))
     conclude = launch("clip_conclude", 1, np.int32(groups))
     if block.size == size:

@@ -10,6 +10,7 @@
    COPY16(dst, src), COPIES_DONE()   16 aligned bytes from GLOBAL to SHARED memory, past the registers; then BARRIER()
    COPY(dst, src)           the same of one aligned element of 4, 8 or 16 bytes; COPIES_BEGUN() ends a batch of them, and
                             COPIES_DONE_BUT(n) waits for all but the n last batches; then BARRIER()
+   STORE_ONCE(p, v)         *p = v, where nobody reads it again soon: it need not stay in the cache
    LESS_I16X2(a, b), MORE_ and _U16X2   the smaller, or larger, of each of the two numbers of 16 bits in words of 32
    READ(T, p, i), WRITE(T, p, i, v)   element i of storage type T (f16 ... i64) as a number, and back with saturation off */
 #if defined(__HIP__) || defined(__HIPCC_RTC__)
@@ -55,6 +56,11 @@ typedef ulonglong2 u64x2;
 #define BARRIER32() __syncwarp()
 #endif
 #define FENCE() __threadfence()
+#if defined(__HIP__) || defined(__HIPCC_RTC__)
+#define STORE_ONCE(p, v) (*(p) = (v))
+#else
+#define STORE_ONCE(p, v) __stcs(p, v)
+#endif
 #if !defined(__HIP__) && !defined(__HIPCC_RTC__)
 /* four numbers as other groups have just written them */
 #define FRESH4(to, from) \

@@ -46,6 +46,7 @@ typedef float4 f32x4;
 #define BARRIER32() BARRIER()
 #endif
 #define FENCE() mem_fence(CLK_GLOBAL_MEM_FENCE)
+#define STORE_ONCE(p, v) (*(p) = (v))
 #define COPY16(dst, src) (*(__local uint4 *)(dst) = *(const __global uint4 *)(src))
 #define COPIES_DONE()
 #define COPY(dst, src) (*(dst) = *(src))
