@@ -35,8 +35,8 @@ _WIDE = 0.7
 _WORTH = {"cpu": 0.75, "gpu": 0.85}
 # A GPU's tiles that stay on the chip need no memory, so they may take this much longer than those that do not.
 _MEMORY = 1.1
-# Where a tile and a mask on the CPU, or a GPU's tiles in memory, take more than this share of image and result, those that take less
-# may need this much longer.
+# Where a tile and a mask on the CPU, or a GPU's tiles in memory, take more than this share of image and result, what takes less may
+# need this much longer.
 _SHARE, _LONGER = 0.2, 1.25
 # Compute units of the GPU that methods are chosen for, whatever GPU it is: the choice may not change with it.
 _CORES = 132
