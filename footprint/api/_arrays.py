@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._units import refuse_more, unmasked
+from footprint.api._units import is_masked_array, refuse_more, unmasked
 from footprint.backend.arrays import kind_called
 from footprint.backend.arrays import kind_of as array_kind
 from footprint.backend.device import Device, parse
@@ -86,7 +86,7 @@ def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
         refuse_more(array, name)
     if isinstance(array, np.ndarray):
         # A matrix stays one however it is indexed, and no kernel takes a masked array, even one that has nothing masked.
-        data: Any = np.asarray(array) if isinstance(array, np.matrix | np.ma.MaskedArray) else array
+        data: Any = np.asarray(array) if isinstance(array, np.matrix) or is_masked_array(array) else array
         kind = "numpy"
     elif hasattr(array, "__cuda_array_interface__"):
         data, device = device_array(array)

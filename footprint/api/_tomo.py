@@ -9,6 +9,7 @@ import numpy as np
 
 from footprint.api._arrays import Array, Memory, Progress, described, finished, on_host, output, receive, shared, where
 from footprint.api._call import call, plan_verb
+from footprint.api._units import is_masked_array
 from footprint.errors import ArgumentError, ShapeError
 from footprint.ops.base import Op
 from footprint.plan.plan import Plan
@@ -33,7 +34,7 @@ def angles_of(angles: Any, n_angles: int) -> np.ndarray:
 
 def numbers(name: str, values: Any) -> np.ndarray:
     """A small table of the caller's as float64; what is beyond its range is infinite there."""
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+    if is_masked_array(values) and np.ma.is_masked(values):
         raise ArgumentError(
             name, "numbers of which some are masked", "all of them", "leave out what they belong to, or give them without a mask"
         )

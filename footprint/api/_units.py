@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,14 @@ def _is_of(kind: type, module: str) -> bool:
     return any(one.__module__.startswith(module) for one in kind.__mro__)
 
 
+def is_masked_array(array: Any) -> bool:
+    """Whether it is a masked array of NumPy's: whoever has one has loaded their module, which takes as long as planning a job."""
+    return "numpy.ma" in sys.modules and isinstance(array, np.ma.MaskedArray)
+
+
 def unmasked(array: Any) -> tuple[Any, Any]:
     """An array without its mask, and the mask, of NumPy's masked arrays and astropy's; None where it has none."""
-    if isinstance(array, np.ma.MaskedArray):
+    if is_masked_array(array):
         return array.data, None if array.mask is np.ma.nomask else array.mask
     if _is_of(type(array), "astropy.utils.masked"):  # type: ignore[arg-type]
         return array.unmasked, np.asarray(array.mask)

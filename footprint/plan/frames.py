@@ -126,7 +126,7 @@ class FrameJob(Job):
             got = "None" if frame is None else f"{array.dtype} {array.shape}"
             self.cut_off = ShapeError(f"frame {self._seen}", got, f"{self.spec}, as the first one")
             return None
-        if isinstance(frame, np.ma.MaskedArray) and np.ma.is_masked(frame):
+        if type(frame) is not np.ndarray and isinstance(frame, np.ma.MaskedArray) and np.ma.is_masked(frame):
             found = "a masked array, whose mask would be ignored"
             self.cut_off = ShapeError(f"frame {self._seen}", found, "a plain one", "give array.filled(numpy.nan)")
             return None

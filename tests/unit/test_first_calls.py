@@ -42,6 +42,13 @@ def test_verbs_load_nothing_but_what_computes():
     assert loaded(start + _VERBS) == []
 
 
+def test_plain_arguments_load_no_masked_arrays():
+    """Which takes as long as planning a job; a kernel that is compiled loads them anyhow."""
+    program = "import sys\nimport numpy as np\nfrom footprint.api import _arrays, _tomo\n_arrays.receive(np.ones(3), 'image')\n"
+    program += "_tomo.numbers('angles', [0, 1])\nassert 'numpy.ma' not in sys.modules"
+    assert loaded(program) == []
+
+
 def test_a_command_loads_nothing_but_what_reads_its_files(tmp_path):
     for name in ("a.npy", "b.npy"):
         np.save(tmp_path / name, np.ones((3, 3), np.float32))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from footprint.kernels.common import sources
+from footprint.kernels.common.kept import Kept
 from footprint.kernels.fit import cpu
 
 FILES = {
@@ -59,6 +60,5 @@ def test_what_is_not_there_is_passed_over(package):
 
 
 def test_kernels_are_kept_under_what_they_hang_on():
-    function = cpu._stamp
-    stamp = function._cache._cache_file._source_stamp
+    stamp = Kept(cpu._stamp.py_func)._cache_file._source_stamp
     assert sources.digest(cpu.__file__, Path(sources.__file__).parents[3]) in stamp

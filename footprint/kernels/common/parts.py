@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numba
 from llvmlite.binding import Linkage
-from numba.core import dispatcher, sigutils, types
+from numba.core import config, dispatcher, sigutils, types
 from numba.core.caching import NullCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Flags
@@ -181,6 +180,7 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
     """A compiled function: a part where another of its kind is being compiled, whole where Python or others call it."""
 
     _cache: Any
+    _keeps = False
 
     def __init__(self, py_func: Callable[..., Any], locals: Any = None, targetoptions: Any = None, **more: Any) -> None:
         super().__init__(py_func, locals, targetoptions, **more)
@@ -189,8 +189,8 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
         self._parts: dict[Any, Any] = {}
 
     def enable_caching(self) -> None:
-        """Keep what is compiled on disk."""
-        self._cache = Kept(self.py_func)
+        """Keep what is compiled on disk, where a place is looked for at the first call: most functions are only ever parts."""
+        self._keeps = True
 
     def compile(self, sig: Any) -> Any:
         """For a signature, if that has not been done."""
@@ -204,6 +204,8 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
                 if inside and args in self._parts:
                     self.overloads[args] = self._parts[args]
             if not inside:
+                if self._keeps:
+                    self._cache, self._keeps = Kept(self.py_func), False
                 return super().compile(sig)
             # On disk there is what is whole.
             cache, self._cache = self._cache, NullCache()
@@ -231,11 +233,10 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
 
 def kernel(function: Callable[..., Any], cache: bool, options: dict[str, Any]) -> Any:
     """A compiled function of such options of `numba.njit`."""
-    plain = numba.njit(**options, **_BARE)(function)
     # Numba may be told to compile nothing.
-    if not isinstance(plain, dispatcher.Dispatcher):
-        return plain
-    found = Kernel(function, plain.locals, plain.targetoptions)
+    if config.DISABLE_JIT:
+        return function
+    found = Kernel(function, {}, {**options, **_BARE, "nopython": True, "boundscheck": None})
     if cache:
         found.enable_caching()
     return found
