@@ -40,4 +40,11 @@ MUTANTS = [
         ("tests/null/test_comfort.py::test_what_would_take_longer_in_parts_stays_whole",),
         "a job is slowed so that Ctrl-C is seen",
     ),
+    Mutant(
+        "footprint/kernels/common/turns.py",
+        "for first in range(0, units, most):",
+        "for first in range(0, 1, most := units):",
+        ("tests/null/test_comfort.py::test_a_large_slice_alone_is_done_in_turns_to_the_same_bits",),
+        "Ctrl-C waits for a whole slice",
+    ),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
 import warnings
 
@@ -9,6 +10,8 @@ import numpy as np
 import pytest
 
 import footprint as fp
+from footprint import settings
+from footprint.kernels.common import turns
 from footprint.plan import comfort
 from footprint.plan.explain import explain
 
@@ -121,3 +124,23 @@ def test_parts_for_ctrl_c_change_no_bit(monkeypatch):
     for name, job in jobs.items():
         np.testing.assert_array_equal(job(), whole[name], err_msg=name)
     fp.clear_cache()
+
+
+@pytest.mark.parametrize("kernel", ["backproject", "project"])
+def test_a_large_slice_alone_is_done_in_turns_to_the_same_bits(kernel, monkeypatch):
+    """Python, which alone sees Ctrl-C, is back between the launches of one step."""
+    module, launched = importlib.import_module(f"footprint.kernels.{kernel}.cpu"), []
+    real = getattr(module, f"_{kernel}")
+    monkeypatch.setattr(module, f"_{kernel}", lambda *args: launched.append(args[-2:]) or real(*args))
+    image, verb = np.random.default_rng(5).random((50, 150), np.float32), getattr(fp, kernel)
+
+    def made():
+        launched.clear()
+        return verb(image, device="cpu") if kernel == "backproject" else verb(image[:, :50], 7, device="cpu")
+
+    whole, units = made(), launched[0][1]
+    assert launched == [(0, units)] and units == (9 if kernel == "backproject" else 7)
+    monkeypatch.setattr(turns, "TURN", 1)
+    np.testing.assert_array_equal(made(), whole)
+    threads = settings.threads()
+    assert launched == [(n, min(n + threads, units)) for n in range(0, units, threads)]

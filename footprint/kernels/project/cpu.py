@@ -16,6 +16,7 @@ from numba.extending import intrinsic
 from footprint.kernels.common.copied import put
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.pairs import LANES, VF, VI, ints, load, pairs, splat
+from footprint.kernels.common.turns import turns
 from footprint.kernels.project.contract import MARGIN
 
 _TILE = 32
@@ -23,7 +24,11 @@ _TILE = 32
 
 def project(volume: np.ndarray, table: np.ndarray, out: np.ndarray, turned: np.ndarray, work: np.ndarray) -> None:
     """See `footprint.kernels.project.contract`."""
-    _project(volume, table, out, turned, work)
+    _turn(volume, turned)
+    n_z, n_a, _ = out.shape
+    # An update takes twice as long as in backprojection.
+    for first, last in turns(n_z * n_a, 2 * volume.shape[1] * volume.shape[2], work.shape[0]):
+        _project(volume, table, out, turned, work, first, last)
 
 
 @intrinsic
@@ -77,9 +82,8 @@ def _line(pixels, n, sums, bins, low, step, share):
 
 
 @njit(cache=True, parallel=True, nogil=True, error_model="numpy")
-def _project(volume, table, out, turned, work):
-    n_z, n_a, bins = out.shape
-    n_y, width = volume.shape[1:]
+def _turn(volume, turned):
+    n_z, n_y, width = volume.shape
     across = (width + _TILE - 1) // _TILE
     for unit in prange(n_z * across):
         z, x0 = unit // across, unit % across * _TILE
@@ -87,10 +91,16 @@ def _project(volume, table, out, turned, work):
             for x in range(x0, min(x0 + _TILE, width)):
                 for y in range(y0, min(y0 + _TILE, n_y)):
                     turned[z, x, y] = volume[z, y, x]
+
+
+@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+def _project(volume, table, out, turned, work, first, last):
+    n_a, bins = out.shape[1:]
+    n_y, width = volume.shape[1:]
     threads, most = work.shape[0], max(n_y, width) + 2 * MARGIN
     for thread in prange(threads):
         line, sums = work[thread, :most], work[thread, most:]
-        for unit in range(thread, n_z * n_a, threads):
+        for unit in range(first + thread, last, threads):
             z, a = unit // n_a, unit % n_a
             cos, nsin, offset = table[a, 0], table[a, 1], table[a, 2]
             steep = abs(cos) >= abs(nsin)
