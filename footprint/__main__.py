@@ -20,4 +20,9 @@ def entry() -> None:
 
 
 if __name__ == "__main__":
-    entry()
+    try:
+        entry()
+    finally:
+        # Python ends by the signal, whatever the exit code, where an interrupt went through a text that was executed, such as a
+        # dataclass's while it was imported; it forgets that when it executes another.
+        eval("None")

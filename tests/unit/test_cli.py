@@ -274,6 +274,16 @@ entry()
     assert (done.returncode, done.stderr == said) == ((130, True) if interrupted else (1, False)), done.stderr
 
 
+def test_ctrl_c_within_what_an_import_executes_ends_with_the_same_code(tmp_path):
+    """As it may in a dataclass: `python -m footprint` then ended by the signal, after all was said."""
+    finder = "class Finder:\n    def find_spec(self, name, *_):\n        if name == 'footprint.cli.main': exec('raise KeyboardInterrupt')\n"
+    (tmp_path / "sitecustomize.py").write_text(f"import sys\n{finder}sys.meta_path.insert(0, Finder())\n")
+    paths = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    command = [sys.executable, "-m", "footprint", "devices"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=os.environ | {"PYTHONPATH": paths})
+    assert (done.returncode, done.stderr) == (130, "footprint: stopped; nothing half-written was left behind.\n")
+
+
 def test_what_is_measured_compiles_and_loads_no_kernel(folder, tmp_path):
     """The first run would otherwise count the compiler's memory and seconds as the image's."""
     program = """
