@@ -276,7 +276,8 @@ entry()
 
 def test_ctrl_c_within_what_an_import_executes_ends_with_the_same_code(tmp_path):
     """As it may in a dataclass: `python -m footprint` then ended by the signal, after all was said."""
-    finder = "class Finder:\n    def find_spec(self, name, *_):\n        if name == 'footprint.cli.main': exec('raise KeyboardInterrupt')\n"
+    finder = "class Finder:\n    def find_spec(self, name, *_):\n        if name == 'footprint.cli.main':\n"
+    finder += "            exec('raise KeyboardInterrupt')\n"
     (tmp_path / "sitecustomize.py").write_text(f"import sys\n{finder}sys.meta_path.insert(0, Finder())\n")
     paths = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
     command = [sys.executable, "-m", "footprint", "devices"]
