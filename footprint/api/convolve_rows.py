@@ -15,6 +15,7 @@ from footprint.api._mask import file_mask, mask_slot, weights_of
 from footprint.api._method import made_by
 from footprint.api._sides import rows_beside
 from footprint.errors import flag
+from footprint.kernels.common.borders import shows_borders
 from footprint.plan.faces import Filler, Region, Taker
 from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
@@ -25,6 +26,7 @@ Write = Callable[[int, int, np.ndarray], None]
 Reading = Callable[[int, str], int]
 
 
+@shows_borders("boundary")
 def plan_convolve_rows(
     shape: tuple[int, int],
     mask_shape: tuple[int, ...],
@@ -87,6 +89,7 @@ def plan_convolve_rows(
     return planned("convolve", made.op, [_blocks(spec, reading), *made.rest, *sides], [sink], where(device), memory)
 
 
+@shows_borders("boundary")
 def convolve_rows(
     read: Read,
     shape: tuple[int, int],

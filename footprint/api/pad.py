@@ -11,7 +11,7 @@ from footprint.api._arrays import Array, Memory, described, finished, on_host, o
 from footprint.api._call import call, plan_verb
 from footprint.api._recall import again, looks, remember
 from footprint.errors import ArgumentError, ShapeError, choose
-from footprint.kernels.common.borders import is_border, numpy_border
+from footprint.kernels.common.borders import is_border, numpy_border, shows_borders
 from footprint.ops.gather import Gather, Scattered
 from footprint.ops.pad import GATHERED, MODES, STATISTICS, Pad
 from footprint.plan.plan import Plan
@@ -26,6 +26,7 @@ _OPTIONS: dict[str, tuple[Any, tuple[str, ...]]] = {
 }
 
 
+@shows_borders("mode", "numpy")
 def pad(
     array: Any,
     pad_width: Any = None,
@@ -54,8 +55,8 @@ def pad(
     mode : str
         With the meanings of ``numpy.pad``: "constant", "edge" (aaa|abcd|ddd), "reflect" (dcb|abcd|cba, scipy.ndimage's
         "mirror"), "symmetric" (cba|abcd|dcb, scipy.ndimage's "reflect"), "wrap" (bcd|abcd|abc), "linear_ramp",
-        "maximum", "mean", "median", "minimum", "empty" (zeros here). Other libraries' names of borders are accepted
-        where no two differ: "nearest" and "replicate" are "edge", "mirror" is "reflect", "circular" is "wrap".
+        "maximum", "mean", "median", "minimum", "empty" (zeros here). The notes have the names that other libraries give to
+        borders, which are accepted where no two differ.
     constant_values, end_values, stat_length, reflect_type
         As in ``numpy.pad``.
     rows_index, cols_index : array of int, optional
@@ -114,6 +115,7 @@ def pad(
     return finished(target, out)
 
 
+@shows_borders("mode", "numpy")
 def plan_pad(
     shape: tuple[int, ...],
     pad_width: Any,

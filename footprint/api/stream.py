@@ -18,6 +18,7 @@ from footprint.backend.device import parse
 from footprint.backend.registry import running_backend
 from footprint.dtypes import floating, sum_dtype
 from footprint.errors import ArgumentError, BudgetError, ShapeError, choose, flag
+from footprint.kernels.common.borders import shows_borders
 from footprint.ops.base import Op
 from footprint.ops.job import Meeting, job_of_op
 from footprint.plan.builder import RING, Builder
@@ -40,6 +41,7 @@ VERBS = ("convolve", "correlate")
 _DEEPEST = 1000
 
 
+@shows_borders("boundary")
 def stream(
     frames: Iterable[Any],
     verb: str | Op = "convolve",
@@ -127,6 +129,7 @@ def stream(
     return FrameStream(bind(plan, running_backend(name)), coming, first, others, depth)
 
 
+@shows_borders("boundary")
 def plan_convolve_frames(
     shape: tuple[int, int, int],
     mask_shape: tuple[int, ...],
@@ -200,6 +203,7 @@ def plan_convolve_frames(
     return _planned("convolve", _Passing(op, (frame, source), also, result, sink, count), _depth(depth), memory, name)
 
 
+@shows_borders("boundary")
 def convolve_frames(
     read: At,
     shape: tuple[int, int, int],

@@ -3,7 +3,7 @@
 For a row ``a b c d``:
 
 ========== ================== =============================================== =====================
-ours       values             accepted everywhere                             numpy.pad's name
+filters    values             accepted everywhere                             pad, padding=
 ========== ================== =============================================== =====================
 constant   k k k|abcd|k k k   constant, fill, zeros, grid-constant            constant
 nearest    a a a|abcd|d d d   nearest, edge, edges, replicate, extend         edge
@@ -13,15 +13,24 @@ wrap       b c d|abcd|a b c   wrap, circular, grid-wrap, periodic             wr
 ========== ================== =============================================== =====================
 
 One word means two things: "reflect" is c b a|abcd|d c b in scipy.ndimage, cupyx and OpenCV, so in ``boundary=`` of `convolve` and
-of all filters; and d c b|abcd|c b a in numpy.pad and PyTorch, so in `pad` and in ``padding=`` of `fbp`, `ramp_filter` and
-`reconstruct`.
+in ``mode=`` of all filters; and d c b|abcd|c b a in numpy.pad and PyTorch, so in `pad` and in ``padding=`` of `fbp`, `ramp_filter`,
+`reconstruct` and `paganin`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import inspect
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from footprint.errors import ArgumentError
+
+Verb = TypeVar("Verb", bound=Callable[..., Any])
+
+# Without docstrings (python -OO) there is none.
+TABLE = "\n".join(re.findall(r"^=+ [= ]+$[\s\S]+^=+ [= ]+$", __doc__ or "", re.MULTILINE))
+"""The table above, for every docstring that takes one of its names."""
 
 # Our name; numpy.pad's; the words that no two libraries read differently.
 _TABLE = (
@@ -74,6 +83,38 @@ def border(name: object, argument: str = "boundary", readers: str = "ndimage") -
 def numpy_border(name: object, argument: str) -> str:
     """Return numpy.pad's name of a border, "reflect" being its own."""
     return NUMPY[border(name, argument, "numpy")]
+
+
+# What "reflect" means, told beneath the table.
+_MEANS = {
+    "ndimage": 'c b a|abcd|d c b, as in scipy.ndimage; "mirror" is numpy.pad\'s "reflect"',
+    "numpy": 'd c b|abcd|c b a, as in numpy.pad; "symmetric" is scipy.ndimage\'s "reflect"',
+}
+_SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.MULTILINE)
+
+
+def shows_borders(argument: str, readers: str = "ndimage", but: str = "") -> Callable[[Verb], Verb]:
+    """Show the table of borders among the notes of a public function's docstring, for this argument of it.
+
+    ``but`` is a sentence on what the argument takes in addition, or not.
+    """
+
+    def shown(verb: Verb) -> Verb:
+        if verb.__doc__ is None:
+            return verb
+        doc = inspect.cleandoc(verb.__doc__)
+        means = f'As ``{argument}``, "reflect" is {_MEANS[readers]}.'
+        note = f"What lies beyond the ends of a row ``a b c d``, and its names:\n\n{TABLE}\n\n{means}\n{but}"
+        heads = [(found[1], found.start()) for found in _SECTION.finditer(doc)]
+        names = [name for name, _ in heads]
+        # In numpydoc's order notes come before examples.
+        at = names.index("Notes") + 1 if "Notes" in names else names.index("Examples") if "Examples" in names else len(names)
+        place = heads[at][1] if at < len(heads) else len(doc)
+        head = "" if "Notes" in names else "Notes\n-----\n"
+        verb.__doc__ = f"{doc[:place].rstrip()}\n\n{head}{note.rstrip()}\n\n{doc[place:]}".rstrip()
+        return verb
+
+    return shown
 
 
 def is_border(name: object) -> bool:
