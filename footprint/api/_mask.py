@@ -52,6 +52,13 @@ def weights_of(
     return Array(NUMPY.in_order(np.asarray(on_host(seen.data)), flip, ""), seen.kind, "cpu")
 
 
+def shape_of(mask: Any) -> tuple[Any, Any]:
+    """The shape of a mask that plans are made for, given as that or as the mask itself; and the mask, where it is a file's."""
+    if not hasattr(mask, "shape"):
+        return mask, None
+    return tuple(mask.shape), mask if hasattr(mask, "host_bytes") else None
+
+
 def file_mask(mask: Any, dtype: str, flip: bool = True, scaled: bool = False) -> Stream:
     """A file's mask: its reader casts to the sums' dtype."""
     spec = ArraySpec(tuple(mask.shape), sum_dtype(dtype))

@@ -52,8 +52,10 @@ def convolve(
         infinities spread to every output they touch, also under a weight of zero, as 0 times NaN is NaN (scipy.ndimage leaves such
         weights out), unless ``nan`` says otherwise. The unit of an astropy Quantity is kept, times the mask's; an NDData or CCDData
         with a mask, unit or uncertainty is refused.
-    mask : array (k_x,), (k_y, k_x) or (k_z, k_y, k_x)
-        Any size, odd or even, real or complex, with as many dimensions as the image, or as ``axes`` has entries.
+    mask : array (k_x,), (k_y, k_x) or (k_z, k_y, k_x), or str
+        Any size, odd or even, real or complex, with as many dimensions as the image, or as ``axes`` has entries. Or the name of
+        one, as for the command: "gaussian:sigma=2" ("gaussian:fwhm=5", "gaussian:2,truncate=3"), "box:5" ("box:5x7"), "disk:7",
+        "log:1.5", or of a file, as `open_image` reads it or ``.npy`` of any number of axes.
     mode : {"same", "full", "valid"}
         The size of the result, with the conventions of ``scipy.signal.convolve``: "full" has n + k - 1 outputs an axis, "same" the
         n in the middle of them (starting at (k - 1) // 2, so c = (k - 1) // 2; for an even mask ``scipy.ndimage.convolve`` puts the
@@ -203,9 +205,9 @@ def plan_convolve(
     ----------
     shape : tuple of int
         Of the image.
-    mask : tuple of int, or array
-        The mask's shape, or the mask itself: ``method="auto"`` looks at a call's weights, so only with them is the plan the call's
-        own. By a shape alone it is that of masks which are no product of a column and a row.
+    mask : tuple of int, array or str
+        The mask's shape, or the mask itself, as in `convolve`: ``method="auto"`` looks at a call's weights, so only with them is
+        the plan the call's own. By a shape alone it is that of masks which are no product of a column and a row.
     dtype : str
         Of the image.
     mode, boundary, cval, nan, origin, axes, masks, method, memory, device

@@ -11,7 +11,7 @@ import numpy as np
 from footprint.api._arrays import Array, Memory, Progress, described, limits_and_budget, receive, where
 from footprint.api._call import meeting
 from footprint.api._filtered import Asked, number, operation
-from footprint.api._mask import held_bytes, mask_slot, weights_of
+from footprint.api._mask import held_bytes, mask_slot, shape_of, weights_of
 from footprint.api._method import for_frames
 from footprint.api._sides import Beside, arrays_beside, held, held_beside, is_given, rows_beside, values_of
 from footprint.backend.device import parse
@@ -70,7 +70,9 @@ def stream(
         All of one shape and dtype, on the host. Integers of 8 and 16 bits cross to a GPU as they are.
     verb : {"convolve", "correlate"} or an operation
         What is done to each frame; or an operation with one input and one output.
-    mask, mode, boundary, cval, nan, method
+    mask : array (k_y, k_x), or str
+        As in `convolve`.
+    mode, boundary, cval, nan, method
         As in `convolve`, except that "separable" is not available for frames.
     masked, weight : array (n_y, n_x), optional
         As in `convolve`; one for all frames.
@@ -132,7 +134,7 @@ def stream(
 @shows_borders("boundary")
 def plan_convolve_frames(
     shape: tuple[int, int, int],
-    mask_shape: tuple[int, ...],
+    mask_shape: Any,
     *,
     dtype: str = "float32",
     mode: str = "same",
@@ -158,7 +160,9 @@ def plan_convolve_frames(
         ``(n_frames, n_y, n_x)`` of the stack.
     dtype : str
         Of the stack.
-    mask_shape, mode, boundary, cval, nan, method, memory, device
+    mask_shape : tuple of int, array, open image or str
+        The mask's, or the mask itself, as in `convolve`; one of a file is read once and held.
+    mode, boundary, cval, nan, method, memory, device
         As in `stream`.
     result : dtype, optional
         The ``dtype`` of `convolve`.
@@ -190,7 +194,9 @@ def plan_convolve_frames(
         raise ShapeError("shape", stack.shape, "(n_frames, n_y, n_x)")
     frame, count = ArraySpec(stack.shape[1:], stack.dtype), stack.shape[0]
     how, beside = Asked.of(mode, boundary, result, nan, name="result"), (masked, weight)
-    op, weights = operation(frame, mask_shape, how, number(cval), beside=beside)
+    taps, file = shape_of(mask_shape)
+    holding += held_bytes(file, how.sums or sum_dtype(dtype))
+    op, weights = operation(frame, taps, how, number(cval), beside=beside)
     sides = rows_beside(beside, frame.shape)
     holding += held_beside(sides)
     name = where(device)
