@@ -73,11 +73,12 @@ def pad(
     -------
     array
         Of the array's dtype in native byte order. Means and medians are summed in float64; those of integers are
-        rounded to the nearest, ramps of integers down, as in NumPy; where one line's ramp is flat, NumPy multiplies in
-        another order for all lines of that axis, and some of its whole numbers are then one less or more. Odd reflections of
-        float32 and float64 are NumPy's to the bit where widths are smaller than the array. NumPy rounds after every reflection
-        and every axis; here farther ones are within 2 eps of the largest exact one (NumPy's error is as large), and those of
-        float16, which are computed in float32 and rounded once, within little more than half a last place of the exact value.
+        rounded to the nearest, ramps of integers down, as in NumPy, and ramps of floats to within a last place of NumPy; where one
+        line's ramp is flat, NumPy multiplies in another order for all lines of that axis, and some of its whole numbers are then
+        one less or more. Odd reflections of float32 and float64 are NumPy's to the bit where widths are smaller than the array.
+        NumPy rounds after every reflection and every axis; here farther ones are within 2 eps of the largest exact one (NumPy's
+        error is as large), and those of float16, which are computed in float32 and rounded once, within little more than half a
+        last place of the exact value.
 
     Raises
     ------
