@@ -68,7 +68,8 @@ def laplace(
     Parameters
     ----------
     axes : tuple of int, optional
-        Along which it is taken; two of three: (1, 2) of a stack of planes, (0, 1) of a picture (n_y, n_x, colours).
+        Along which it is taken, all by default: (1, 2) of a stack of planes, (0, 1) of a picture (n_y, n_x, colours). Along all
+        three of a volume NaN reaches all neighbours, those across corners too.
     input, output, mode, cval, memory, device
         As in `gaussian_filter`.
 
@@ -106,7 +107,8 @@ def gaussian_laplace(
     Parameters
     ----------
     axes : tuple of int, optional
-        Along which it is taken; two of three: (1, 2) of a stack of planes, (0, 1) of a picture (n_y, n_x, colours).
+        Along which it is taken, all by default: (1, 2) of a stack of planes, (0, 1) of a picture (n_y, n_x, colours). Along all
+        three of a volume NaN reaches all neighbours, those across corners too.
     input, sigma, output, mode, cval, truncate, radius, memory, device
         As in `gaussian_filter`; no sigma is 0.
 
@@ -149,7 +151,8 @@ def unsharp_mask(
     amount : float
         How much of the difference is added; a negative amount smooths.
     axes : tuple of int, optional
-        Along which it is taken; two of three: (1, 2) of a stack of planes, (0, 1) of a picture (n_y, n_x, colours).
+        Along which it is taken, all by default: (1, 2) of a stack of planes, (0, 1) of a picture (n_y, n_x, colours). Along all
+        three of a volume NaN reaches all neighbours, those across corners too.
     output, mode, cval, memory, device
         As in `gaussian_filter`.
 
