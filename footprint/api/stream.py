@@ -100,7 +100,7 @@ def stream(
     --------
     >>> import numpy as np, footprint as fp
     >>> frames = (np.full((32, 32), i, "uint16") for i in range(5))
-    >>> [round(float(frame[16, 16]), 3) for frame in fp.stream(frames, mask=np.ones((3, 3)) / 9)]
+    >>> [round(float(frame[16, 16]), 3) for frame in fp.stream(frames, mask="box:3")]
     [0.0, 1.0, 2.0, 3.0, 4.0]
     """
     depth = _depth(depth)
@@ -351,7 +351,7 @@ def _operation(verb: Any, mask: Any, frame: ArraySpec, how: Asked, cval: Any, be
         raise ArgumentError(
             "verb", kind_of(verb), "'convolve', 'correlate' or an operation", "name what comes after it, as in mask="
         )
-    choose("verb", verb, VERBS)
+    choose("verb", verb, VERBS, f"a mask is named, as in mask={verb!r}" if ":" in verb else "")
     if mask is None:
         raise ArgumentError("mask", "None", "an array of weights")
     if len(frame.shape) != 2:

@@ -78,7 +78,7 @@ def convolve(
     image : dask.array.Array (n_x,), (n_y, n_x), (n_z, n_y, n_x), or with more axes
         Any chunks of known size; Dask joins those smaller than the mask's halo. Chunks that are ``numpy.ma`` arrays, as those of
         ``dask.array.ma`` are, bring what is masked.
-    mask : array (k_x,), (k_y, k_x) or (k_z, k_y, k_x)
+    mask : array (k_x,), (k_y, k_x) or (k_z, k_y, k_x), or str
         In memory.
     boundary : {"constant", "nearest", "reflect", "mirror", "wrap"}
         What lies outside.
@@ -97,7 +97,7 @@ def convolve(
     Raises
     ------
     ArgumentError, ShapeError
-        For an unknown boundary, a mask that is empty, or arrays that do not fit together, or are not real and of known size. What only
+        For an unknown boundary, a mask that is empty, or arrays that do not fit together, or are not numbers and of known size. What only
         the worker can know (the device, the budget) is refused there.
     """
     how: dict[str, Any] = {"boundary": boundary, "cval": cval, "nan": nan, "origin": origin, "axes": axes, "method": method}
@@ -134,7 +134,7 @@ def _summed(
     memory: Any, device: str,
 ) -> Any:  # fmt: skip
     """Convolve or correlate, block by block."""
-    check_lazy("image", image, f"footprint.{verb}")
+    check_lazy("image", image, f"footprint.{verb}", COMPLEX)
     mask = on_host(receive(_held(mask, how["axes"], image.ndim, masks), "mask", COMPLEX).data)
     image, beside = _with_sides(image, sides)
     kinds = {word: one.dtype for word, one in beside.items()}
@@ -242,7 +242,7 @@ def task_plan(verb: str, array: Any, *args: Any, memory: Any = None, device: str
 
 def _plan_sums(verb: str, image: Any, args: tuple[Any, ...], options: dict[str, Any], memory: Any, device: str) -> Plan:
     """The same of `convolve` and `correlate`."""
-    check_lazy("image", image, f"footprint.{verb}")
+    check_lazy("image", image, f"footprint.{verb}", COMPLEX)
     check_keywords(verb, options, tuple(inspect.signature(SUMS[verb]).parameters))
     given = inspect.signature(SUMS[verb]).bind(image, *args, **options)
     given.apply_defaults()

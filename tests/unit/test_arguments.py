@@ -190,6 +190,7 @@ BAD = {
         lambda: fp.convolve(np.ones((4, 4)), "gaussian:sigma=two"),
         "mask gaussian:sigma=two sigma gaussian:sigma=2 box:5",
     ),
+    "mask-as-verb": (lambda: fp.stream([IMAGE], "box:3"), "verb box:3 convolve mask='box:3'"),
     "mask-unknown": (lambda: fp.convolve(np.ones((4, 4)), "gauss"), "gauss no such file gaussian:sigma=2"),
     "path-none": (lambda: fp.open_image(None), "path None name"),
     "path-number": (lambda: fp.create_volume(5, (2, 2, 2)), "path int name"),
