@@ -178,8 +178,8 @@ def _again(
     if known.turns is None:
         return target if replay(known, (image, *small, *sides), (target,)) else None
     first, last = known.turns
-    image, *sides = (one.transpose(first) for one in (image, *sides))
-    return target if replay(known, (image, *small, *sides), (target.transpose(last),)) else None
+    image, *others = (one.transpose(first) for one in (image, *sides))
+    return target if replay(known, (image, *small, *others), (target.transpose(last),)) else None
 
 
 def operation(

@@ -70,11 +70,14 @@ AGAIN: dict[str, Callable[[np.ndarray, float], Any]] = {
 @pytest.mark.parametrize("name", AGAIN)
 def test_a_call_like_an_earlier_one_is_recalled_and_goes_by_its_own_data(name, monkeypatch):
     call = AGAIN[name]
-    want = [call(STACK, 1.0), call(STACK[::-1].copy(), 2.0)]
+    data, want = [(STACK, 0.5), (STACK[::-1].copy(), 2.0)], []
+    for one in data:
+        fp.clear_cache()
+        want.append(call(*one))
     fp.clear_cache()
     call(STACK, 3.0)
     monkeypatch.setattr("footprint.api._call._key", lambda *args: pytest.fail("it went the long way"))
-    found = [call(STACK, 1.0), call(STACK[::-1].copy(), 2.0)]
+    found = [call(*one) for one in data]
     for one, other in zip(found, want):
         assert one.dtype == other.dtype
         np.testing.assert_array_equal(one, other)
@@ -94,6 +97,13 @@ def test_a_recalled_call_is_refused_as_the_first_is():
     fp.convolve(STACK, WEIGHTS, axes=(0, 2), out=np.empty_like(STACK), device="cpu")
     with pytest.raises(fp.ArgumentError, match="out: got memory shared with image"):
         fp.convolve(STACK, WEIGHTS, axes=(0, 2), out=STACK, device="cpu")
+
+
+def test_what_is_masked_is_not_taken_for_weights():
+    how = {"nan": "ignore", "device": "cpu"}
+    left = [fp.convolve(IMAGE, WEIGHTS, masked=SIDE, **how) for _ in range(2)][-1]
+    kept = [fp.convolve(IMAGE, WEIGHTS, weight=SIDE, **how) for _ in range(2)][-1]
+    np.testing.assert_allclose(left + kept, fp.convolve(IMAGE, WEIGHTS, device="cpu"), atol=1e-5)
 
 
 def test_the_method_found_for_a_shape_keeps_the_border_of_each_operation():
