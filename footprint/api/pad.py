@@ -26,6 +26,10 @@ _OPTIONS: dict[str, tuple[Any, tuple[str, ...]]] = {
 }
 
 
+# Longer lists of rows or columns are looked at anew by every call.
+_SHORT = 4096
+
+
 @shows_borders("mode", "numpy")
 def pad(
     array: Any,
@@ -97,8 +101,11 @@ def pad(
     """
     custom = rows_index is not None or cols_index is not None
     options = pad_width, mode, constant_values, end_values, stat_length, reflect_type
-    look = looks("pad", (*options, memory, device), array, out) if not custom else None
-    found = again(look, [array], out)
+    given = [one for one in (rows_index, cols_index) if one is not None] if custom else []
+    # Lists are told by all that they hold, which says that they fit.
+    short = not custom or all(type(one) is np.ndarray and one.size <= _SHORT for one in given)
+    look = looks("pad", (*options, rows_index, cols_index, memory, device), array, out) if short else None
+    found = again(look, [array, *given], out)
     if found is not None:
         return found
     source = receive(array, "array")

@@ -63,6 +63,7 @@ AGAIN: dict[str, Callable[[np.ndarray, float], Any]] = {
     "interpolate": lambda a, n: fp.correlate(a[0], n * WEIGHTS, nan="interpolate", cval=np.nan, device="cpu"),
     "weighed planes": lambda a, n: fp.convolve(a, n * WEIGHTS, axes=(0, 2), weight=abs(a), device="cpu"),
     "colours": lambda a, n: fp.gaussian_filter(n * a.T, (1, 1, 0), device="cpu"),
+    "rows": lambda a, n: fp.pad(a[0], rows_index=np.arange(5) + int(2 * n), cols_index=np.array([3, 1]), device="cpu"),
     "ranked": lambda a, n: fp.median_filter(n * a.T, 3, axes=(0, 1), output=np.empty((14, 12, 3), "f4"), device="cpu"),
 }  # fmt: skip
 
@@ -70,12 +71,13 @@ AGAIN: dict[str, Callable[[np.ndarray, float], Any]] = {
 @pytest.mark.parametrize("name", AGAIN)
 def test_a_call_like_an_earlier_one_is_recalled_and_goes_by_its_own_data(name, monkeypatch):
     call = AGAIN[name]
-    data, want = [(STACK, 0.5), (STACK[::-1].copy(), 2.0)], []
+    # The rows of a list decide, so those of a later call are the first's.
+    data, want = [(STACK, 0.5), (STACK[::-1].copy(), 2.0 if name != "rows" else 0.5)], []
     for one in data:
         fp.clear_cache()
         want.append(call(*one))
     fp.clear_cache()
-    call(STACK, 3.0)
+    call(STACK, 3.0 if name != "rows" else 0.5)
     monkeypatch.setattr("footprint.api._call._key", lambda *args: pytest.fail("it went the long way"))
     found = [call(*one) for one in data]
     for one, other in zip(found, want):
@@ -97,6 +99,14 @@ def test_a_recalled_call_is_refused_as_the_first_is():
     fp.convolve(STACK, WEIGHTS, axes=(0, 2), out=np.empty_like(STACK), device="cpu")
     with pytest.raises(fp.ArgumentError, match="out: got memory shared with image"):
         fp.convolve(STACK, WEIGHTS, axes=(0, 2), out=STACK, device="cpu")
+
+
+def test_lists_of_rows_are_each_their_own():
+    for rows in (np.arange(3), np.arange(3) + 1, np.array([2, 0, 2]), np.arange(3)):
+        np.testing.assert_array_equal(fp.pad(IMAGE, rows_index=rows, device="cpu"), IMAGE[rows])
+        np.testing.assert_array_equal(fp.pad(IMAGE, cols_index=rows, device="cpu"), IMAGE[:, rows])
+    with pytest.raises(fp.ArgumentError, match="rows_index"):
+        fp.pad(IMAGE, rows_index=np.array([2, 0, 12]), device="cpu")
 
 
 def test_what_is_masked_is_not_taken_for_weights():
