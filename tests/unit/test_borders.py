@@ -111,3 +111,18 @@ def test_every_docstring_that_takes_a_border_shows_the_table_once(name):
     assert len(set(heads)) == len(heads) and "Returns" in heads[: heads.index("Notes")]
     assert heads[heads.index("Notes") + 1 :] in ([], ["Examples"], ["Raises", "Examples"])
     assert borders.TABLE in re.split(r"^\w+\n-{3,}$", text, flags=re.M)[heads.index("Notes") + 1]
+
+
+@pytest.mark.parametrize("notes", ["", "    Notes\n    -----\n    A note.\n\n"])
+@pytest.mark.parametrize("examples", ["", "    Examples\n    --------\n    >>> 1\n    1\n    "])
+def test_the_table_goes_into_docstrings_with_and_without_indentation(notes, examples):
+    """From Python 3.13 on the compiler takes it off."""
+    doc = f"Do.\n\n    Parameters\n    ----------\n    mode : str\n        A border.\n\n{notes}{examples}"
+    found = []
+    for text in (doc, inspect.cleandoc(doc)):
+        verb = lambda: None
+        verb.__doc__ = text
+        found.append(inspect.cleandoc(borders.shows_borders("mode", but="But.")(verb).__doc__))
+    assert found[0] == found[1]
+    assert f"Notes\n-----\n{'A note.' if notes else 'What'}" in found[0] and found[0].count(borders.TABLE) == 1
+    assert re.search(r"\nBut\.(\n\nExamples\n|$)", found[0])

@@ -19,7 +19,6 @@ in ``mode=`` of all filters; and d c b|abcd|c b a in numpy.pad and PyTorch, so i
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
@@ -90,7 +89,7 @@ _MEANS = {
     "ndimage": 'c b a|abcd|d c b, as in scipy.ndimage; "mirror" is numpy.pad\'s "reflect"',
     "numpy": 'd c b|abcd|c b a, as in numpy.pad; "symmetric" is scipy.ndimage\'s "reflect"',
 }
-_SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.MULTILINE)
+_SECTION = re.compile(r"\n *\w+\n *-{3,}\n")
 
 
 def shows_borders(argument: str, readers: str = "ndimage", but: str = "") -> Callable[[Verb], Verb]:
@@ -100,18 +99,23 @@ def shows_borders(argument: str, readers: str = "ndimage", but: str = "") -> Cal
     """
 
     def shown(verb: Verb) -> Verb:
-        if verb.__doc__ is None:
+        doc = verb.__doc__
+        if doc is None:
             return verb
-        doc = inspect.cleandoc(verb.__doc__)
+        # From Python 3.13 on docstrings have lost their indentation; to take it off here would cost every import milliseconds.
+        margin = "    " if "\n    Parameters\n" in doc else ""
         means = f'As ``{argument}``, "reflect" is {_MEANS[readers]}.'
-        note = f"What lies beyond the ends of a row ``a b c d``, and its names:\n\n{TABLE}\n\n{means}\n{but}"
-        heads = [(found[1], found.start()) for found in _SECTION.finditer(doc)]
-        names = [name for name, _ in heads]
-        # In numpydoc's order notes come before examples.
-        at = names.index("Notes") + 1 if "Notes" in names else names.index("Examples") if "Examples" in names else len(names)
-        place = heads[at][1] if at < len(heads) else len(doc)
-        head = "" if "Notes" in names else "Notes\n-----\n"
-        verb.__doc__ = f"{doc[:place].rstrip()}\n\n{head}{note.rstrip()}\n\n{doc[place:]}".rstrip()
+        lines = ["What lies beyond the ends of a row ``a b c d``, and its names:", "", *TABLE.splitlines(), "", means]
+        lines += [but] if but else []
+        notes = doc.find(f"\n{margin}Notes\n")
+        if notes < 0:
+            # In numpydoc's order notes come before examples.
+            lines, at = ["Notes", "-----", *lines], doc.find(f"\n{margin}Examples\n")
+        else:
+            after = _SECTION.search(doc, notes + len(margin) + 7)
+            at = after.start() if after else -1
+        text = "".join(f"{margin}{line}\n" if line else "\n" for line in lines)
+        verb.__doc__ = f"{doc.rstrip()}\n\n{text}{margin}" if at < 0 else f"{doc[:at]}\n{text}{doc[at:]}"
         return verb
 
     return shown
