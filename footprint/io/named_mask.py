@@ -15,6 +15,7 @@ import numpy as np
 
 from footprint.errors import ArgumentError, FormatError
 from footprint.io import npy
+from footprint.io.frames import reading
 from footprint.io.image import open_image
 from footprint.io.picture import is_picture
 from footprint.units import counted
@@ -69,6 +70,8 @@ def mask_called(word: str | os.PathLike[str], n_axes: int, masks: str = "one", h
     ``masks`` is that of `convolve`.
     """
     path = os.fspath(word)
+    if not path:
+        raise ArgumentError("mask", "''", f"an array, the name of a file, or a name such as {NAMES}")
     there = Path(path).exists()
     if not there and named_beam(path) is not None:
         fix = "match_beam(image, header, target) finds the mask by the image's header"
@@ -78,13 +81,15 @@ def mask_called(word: str | os.PathLike[str], n_axes: int, masks: str = "one", h
             raise ArgumentError("masks", repr(masks), "'one' beside a mask by name", "give an array of several masks")
         mask = _small(path, n_axes)
         yield mask.array() if held and isinstance(mask, NamedMask) else mask
-    elif there and path.endswith(".npy"):
-        # Of any number of axes, as an array that lies in a file.
-        shape, _, _ = npy.header(path)
-        yield np.load(path, "r" if math.prod(shape) else None)
-    else:
-        with open_mask(path) as opened:
-            yield opened.array() if held else opened
+        return
+    if there and path.endswith(".npy") and len(shape := npy.header(path)[0]) != 2:
+        # Of another number of axes, as an array that lies in a file.
+        with reading(path):
+            values = np.load(path, "r" if math.prod(shape) else None)
+        yield values
+        return
+    with open_mask(path) as opened:
+        yield opened.array() if held else opened
 
 
 @functools.lru_cache(8)

@@ -130,6 +130,9 @@ def test_masks_in_files(suffix, tmp_path):
 
 
 def test_names_that_python_refuses(tmp_path):
+    np.save(tmp_path / "cut.npy", VOLUME)
+    (tmp_path / "cut.npy").write_bytes((tmp_path / "cut.npy").read_bytes()[:500])
+    np.save(tmp_path / "nan.npy", np.full((3, 3), np.nan))
     for word, image, said in (
         ("gaussian:sigma=-1", IMAGE, "a sigma above 0"),
         ("box:3x3", IMAGE[0], "whole numbers of pixels, one or 1"),
@@ -137,6 +140,10 @@ def test_names_that_python_refuses(tmp_path):
         ("beam:12arcsec", IMAGE, "match_beam"),
         ("gauss:2", IMAGE, "masks by name are gaussian:sigma=2"),
         (tmp_path / "none.fits", IMAGE, "there is no such file"),
+        (tmp_path / "cut.npy", VOLUME, "cannot be read"),
+        (tmp_path / "nan.npy", IMAGE, "NaN or infinite"),
+        ("", IMAGE, "gaussian:sigma=2"),
+        ("box:3", np.float64(3), "image: got a single number"),
     ):
         with pytest.raises(fp.FootprintError, match=said) as caught:
             fp.convolve(image, word)
