@@ -77,11 +77,11 @@ def _sharp(module, x, radius, **options):
 
 
 @pytest.mark.parametrize(("name", "mode"), [
-    ("laplace", "reflect"), ("laplace", "constant"), ("gaussian_laplace", "wrap"), ("unsharp_mask", "constant"),
+    ("laplace", "wrap"), ("gaussian_laplace", "reflect"), ("unsharp_mask", "constant"),
 ])  # fmt: skip
 def test_volumes(name, mode, device, rng):
-    if device.startswith("opencl") and (name, mode) != ("laplace", "reflect"):
-        pytest.skip("filters of volumes, each of which is compiled, are compared elsewhere: this is about their sums")
+    if device.startswith("opencl"):
+        pytest.skip("OpenCL compiles each filter of a volume, and they are compared elsewhere: this is about their sums")
     call, cval = VOLUMES[name]
     volume, options = rng.standard_normal((11, 9, 14)), {"mode": mode, "cval": cval}
     whole = call(fp, volume, device=device, **options)
