@@ -123,7 +123,8 @@ def filtered(
     seen = mask
     if type(mask) is np.ndarray:
         # Of several masks each is turned, and their order stays.
-        seen = NUMPY.in_order(mask[::-1] if flip and words[-1] != "one" and mask.ndim else mask, flip, "")
+        several = type(words[-1]) is str and words[-1] != "one" and mask.ndim
+        seen = NUMPY.in_order(mask[::-1] if flip and several else mask, flip, "")
     sides = () if beside[0] is beside[1] is None else tuple(one for one in beside if one is not None)
     look = looks("convolve", (flip, *words, beside[0] is None, cval, memory, device), image, seen, out, *sides)
     known = recall(look)

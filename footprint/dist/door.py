@@ -41,7 +41,12 @@ def _mask(name: str, word: Any, first: Any, named: dict[str, Any]) -> AbstractCo
         opened: AbstractContextManager[Any] = called(word, 2, held=name == "stream")
         return opened
     shape = first if name.startswith("plan_") else getattr(first, "shape", None)
-    return called(word, mask_axes(named.get("axes"), np.ndim(first) if shape is None else len(shape)), named.get("masks", "one"))
+    try:
+        count = np.ndim(first) if shape is None else len(shape)
+    except (TypeError, ValueError):
+        # Uneven rows, or no shape: the verb says so.
+        count = 2
+    return called(word, mask_axes(named.get("axes"), count), named.get("masks", "one"))
 
 
 def mask_axes(axes: Any, image_axes: int) -> int:

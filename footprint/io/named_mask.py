@@ -77,7 +77,7 @@ def mask_called(word: str | os.PathLike[str], n_axes: int, masks: str = "one", h
         fix = "match_beam(image, header, target) finds the mask by the image's header"
         raise ArgumentError("mask", repr(path), "weights that need no header", fix)
     if is_named(path) and not there:
-        if masks != "one":
+        if isinstance(masks, str) and masks != "one":
             raise ArgumentError("masks", repr(masks), "'one' beside a mask by name", "give an array of several masks")
         mask = _small(path, n_axes)
         yield mask.array() if held and isinstance(mask, NamedMask) else mask

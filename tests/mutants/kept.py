@@ -275,8 +275,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/api/_filtered.py",
-        "mask[::-1] if flip and words[-1]",
-        "mask if flip and words[-1]",
+        "mask[::-1] if flip and several",
+        "mask if flip and several",
         ("tests/unit/test_small_calls.py::test_a_call_like_an_earlier_one_is_recalled_and_goes_by_its_own_data",),
         "the second call of several masks has them in the other order",
     ),

@@ -70,7 +70,7 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/io/named_mask.py",
-        'if masks != "one":',
+        'if isinstance(masks, str) and masks != "one":',
         "if False:",
         ("tests/unit/test_named_mask.py::test_names_that_python_refuses",),
         "a mask by name has one axis too many where several are asked for",

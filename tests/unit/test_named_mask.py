@@ -144,10 +144,16 @@ def test_names_that_python_refuses(tmp_path):
         (tmp_path / "nan.npy", IMAGE, "NaN or infinite"),
         ("", IMAGE, "gaussian:sigma=2"),
         ("box:3", np.float64(3), "image: got a single number"),
+        ("box:3", [[1, 2], [3]], "image: got a list of uneven rows"),
     ):
         with pytest.raises(fp.FootprintError, match=said) as caught:
             fp.convolve(image, word)
         assert "\n" not in str(caught.value)
+    with pytest.raises(fp.ArgumentError, match="shape: got 5"):
+        fp.plan_convolve(5, "box:3")
+    for mask in ("box:3", np.ones((3, 3))):
+        with pytest.raises(fp.ArgumentError, match="masks: got array"):
+            fp.convolve(IMAGE, mask, masks=np.ones((2, 3, 3)))
     with pytest.raises(fp.ArgumentError, match="masks: got 'all', wanted 'one' beside a mask by name"):
         fp.convolve(IMAGE, "box:3", masks="all")
     with pytest.raises(TypeError, match="boundary= here"):
