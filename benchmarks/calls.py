@@ -145,6 +145,26 @@ def simple(xp: Any, put: Callable[[np.ndarray], Any], where: str, n: int, device
     yield Row(f"backproject {n} x {n}", where, lambda: fp.backproject(sinogram, angles, **given), {})
 
 
+def small_filters(where: str, device: str) -> Iterator[Row]:
+    """What a small image costs in every filter, and in convolutions beyond the plain one, where the call is more than the sums."""
+    image, stack, mask, given = noise(32, 32), noise(8, 32, 32), noise(5, 5), {"device": device}
+    filters: dict[str, tuple[Any, ...]] = {"gaussian_filter": (1.0,), "uniform_filter": (5,), "sobel": (), "laplace": ()}
+    filters |= {"gaussian_laplace": (1.0,), "median_filter": (3,), "percentile_filter": (20, 3), "maximum_filter": (3,)}
+    for name, words in filters.items():
+        peers = installed(SciPy=("scipy.ndimage", lambda m, n=name, w=words: lambda: getattr(m, n)(image, *w)))
+        yield Row(f"{name} 32²", where, lambda n=name, w=words: getattr(fp, n)(image, *w, **given), peers)
+    yield Row("unsharp_mask 32²", where, lambda: fp.unsharp_mask(image, 1.0, **given), {})
+    options: dict[str, dict[str, Any]] = {
+        "masked": {"masked": image > 1},
+        "weight": {"weight": image},
+        "nan": {"nan": "interpolate"},
+    }
+    for name, more in options.items():
+        yield Row(f"convolve 32², 5², {name}", where, lambda m=more: fp.convolve(image, mask, **m, **given), {})
+    yield Row("convolve 8 x 32², 5²", where, lambda: fp.convolve(stack, mask, axes=(1, 2), **given), {})
+    yield Row("convolve 32², by name", where, lambda: fp.convolve(image, "gaussian:sigma=1", **given), {})
+
+
 def cpu_rows() -> Iterator[Row]:
     """NumPy arrays on the processor."""
     where, given = "NumPy, CPU", {"device": "cpu"}
@@ -158,6 +178,7 @@ def cpu_rows() -> Iterator[Row]:
         if n > 1000:
             peers = dict(reversed(peers.items()))  # SciPy takes half a second
         yield Row(f"convolve {n}², {taps}²", where, lambda a=image, w=mask: fp.convolve(a, w, **given), peers)
+    yield from small_filters(where, "cpu")
     for n in (32, 2048):
         yield from simple(np, np.ascontiguousarray, where, n, "cpu")
         mask, image = blobs(n), noise(n, n)

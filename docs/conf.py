@@ -6,6 +6,7 @@ extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autos
 source_suffix = {".md": "markdown"}
 master_doc = "index"
 autosummary_generate = False
+myst_heading_anchors = 3
 numpydoc_show_class_members = False
 html_theme = "alabaster"
 exclude_patterns = ["_build"]

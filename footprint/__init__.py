@@ -134,7 +134,7 @@ def __getattr__(name: str) -> Any:
 
             # By name, as all that the package's front opens: what stands behind it is not its business.
             door = importlib.import_module("footprint.dist.door") if _HOME[name].startswith("api.") else None
-            value = answering(value, taker=door.taker(name) if door is not None else None)
+            value = answering(value) if door is None else answering(value, taker=door.taker(name), words=door.words(name))
         globals()[name] = value
         return value
     import sys

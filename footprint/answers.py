@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, TypeVar
+from contextlib import AbstractContextManager
+from pathlib import PurePath
+from typing import Any, NamedTuple, TypeVar
 
 from footprint.errors import ArgumentError
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
+_WORD = (str, PurePath)
 _KEYWORDS = 0x08  # of a code object's flags: the function takes any
 
 
@@ -17,10 +20,21 @@ Taker = Callable[[type], Callable[..., Any] | None]
 """Who takes a call in a verb's place, by the type of its first argument; None where the verb does."""
 
 
-def answering(verb: Verb, home: str = "footprint", taker: Taker | None = None) -> Verb:
+class Words(NamedTuple):
+    """What a verb takes by name, too, such as a mask: where it is among the arguments, what it is called, and what opens it.
+
+    ``opened(word, first, named)``, of the call's first argument and its keywords, is a context of what the verb then takes.
+    """
+
+    at: int
+    name: str
+    opened: Callable[[Any, Any, dict[str, Any]], AbstractContextManager[Any]]
+
+
+def answering(verb: Verb, home: str = "footprint", taker: Taker | None = None, words: Words | None = None) -> Verb:
     """``verb``, which ``home`` has under its name: its errors about the call itself say what the arguments are called here.
 
-    Arrays that the verb does not know go to who takes them, ``taker``.
+    Arrays that the verb does not know go to who takes them, ``taker``; ``words`` is what it takes by name.
     """
     code = verb.__code__
     positional, known = code.co_argcount, code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
@@ -37,6 +51,11 @@ def answering(verb: Verb, home: str = "footprint", taker: Taker | None = None) -
             if not (named.get(name) is None or callable(named[name])):
                 raise ArgumentError(name, repr(named[name]), "a function, or None")
         try:
+            if words is not None:
+                word = args[words.at] if len(args) > words.at else named.get(words.name)
+                if isinstance(word, _WORD):
+                    first = args[0] if args else named.get(known[0])
+                    return _by_name(verb, words, word, first, args, named)
             return verb(*args, **named)
         except TypeError as error:
             # Python looks for these in this order, before the function begins: no error from within is taken for one of them.
@@ -53,6 +72,14 @@ def answering(verb: Verb, home: str = "footprint", taker: Taker | None = None) -
     # Pickled by this name, it is found again.
     call.__module__ = home
     return call  # type: ignore[return-value]
+
+
+def _by_name(verb: Callable[..., Any], words: Words, word: Any, first: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """The call with what a word names in the word's place."""
+    with words.opened(word, first, named) as value:
+        if len(args) > words.at:
+            return verb(*args[: words.at], value, *args[words.at + 1 :], **named)
+        return verb(*args, **named | {words.name: value})
 
 
 def check_keywords(verb: str, named: Collection[str], known: Sequence[str]) -> None:

@@ -23,10 +23,17 @@ HERE = {
     "medfilt2d": 'median_filter(image, size, mode="constant")',
     # astropy
     "convolve_fft": "convolve(image, mask)",
+    "Gaussian1DKernel": 'convolve(signal, "gaussian:sigma=2")',
+    "Gaussian2DKernel": 'convolve(image, "gaussian:sigma=2")',
+    "Box1DKernel": 'convolve(signal, "box:5")',
+    "Box2DKernel": 'convolve(image, "box:5")',
+    "Tophat2DKernel": 'convolve(image, "disk:7"), so many pixels across',
+    "RickerWavelet2DKernel": 'convolve(image, "log:1.5"), which has the other sign',
     "sigma_clipped_stats": "sigma_clip(image), which has .mean, .median and .std",
     # OpenCV
     "filter2D": 'correlate(image, mask, boundary="mirror")',
     "sepFilter2D": 'correlate(image, numpy.outer(column, row), boundary="mirror")',
+    "getGaussianKernel": 'convolve(image, "gaussian:sigma=2", boundary="mirror")',
     "GaussianBlur": 'gaussian_filter(image, sigma, mode="mirror")',
     "blur": 'uniform_filter(image, size, mode="mirror")',
     "boxFilter": 'uniform_filter(image, size, mode="mirror")',

@@ -106,11 +106,11 @@ def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
             # What a sparse array answers.
             raise ArgumentError(name, kind_of(array), "an array", _as_array(array)) from None
     elif isinstance(array, str | os.PathLike):
-        fix = "read it into one, or open it with footprint.open_image(...) if the function takes that, as find_sources does"
+        fix = "footprint.open_image(...).array() reads one; find_sources and the like also take the open image itself"
         if name == "out":
             fix = "save the result, or if the function writes to files, as reconstruct does, give footprint.create_volume(...)"
         elif name == "mask":
-            fix = "read it into one; names such as gaussian:sigma=2 are the command's, and gaussian_filter and uniform_filter here"
+            fix = "call the function as footprint's, which opens masks by name"
         raise ArgumentError(name, f"the name {os.fspath(array)!r}", "an array", fix)
     else:
         raise ArgumentError(name, kind_of(array), "an array", _as_array(array))

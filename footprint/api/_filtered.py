@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from footprint.api._arrays import Array, Memory, described, finished, output, receive, shared, shared_memory, where
-from footprint.api._call import call
-from footprint.api._mask import weights_of
-from footprint.api._method import made_by
+from footprint.api._call import Stream, call
+from footprint.api._mask import has_sum, weights_of
+from footprint.api._method import Made, made_by
 from footprint.api._recall import fresh, looks, recall, remember, replay, values_decide
 from footprint.api._sides import ALONE, Beside, arrays_beside, is_given
 from footprint.api._turned import turned, turned_back
@@ -117,15 +117,23 @@ def filtered(
 
     ``words`` are the arguments of `Asked.of` as the user wrote them: a call like an earlier one is known by them.
     """
-    look = None
-    if beside[0] is None and beside[1] is None:
-        # How a mask on the host lies decides whether it has a slot.
-        seen = NUMPY.in_order(mask, flip, "") if type(mask) is np.ndarray else mask
-        look = looks("convolve", (flip, *words, cval, memory, device), image, seen, out)
-        known = recall(look)
-        found = _again(look, known, image, mask, seen, flip, cval, out) if known is not None else None
-        if found is not None:
-            return found
+    if type(mask) is list:
+        mask = receive(mask, "mask", COMPLEX).data
+    # How a mask on the host lies decides whether it has a slot.
+    seen = mask
+    if type(mask) is np.ndarray:
+        # Of several masks each is turned, and their order stays.
+        several = type(words[-1]) is str and words[-1] != "one" and mask.ndim
+        seen = NUMPY.in_order(mask[::-1] if flip and several else mask, flip, "")
+    sides = () if beside[0] is beside[1] is None else tuple(one for one in beside if one is not None)
+    look = looks("convolve", (flip, *words, beside[0] is None, cval, memory, device), image, seen, out, *sides)
+    known = recall(look)
+    found = None
+    # Where results are divided by the sum of the mask, the long way says what is wrong with that of this one.
+    if known is not None and (words[3] == "ignore" or not (sides or words[3] == "interpolate") or has_sum(mask)):
+        found = _again(look, known, image, mask, seen, flip, cval, out, sides)
+    if found is not None:
+        return found
     how = Asked.of(*words)
     data, mask_of_image = (image, None) if type(image) is np.ndarray else unmasked(image)
     if mask_of_image is not None:
@@ -148,7 +156,9 @@ def filtered(
     return out if out is not None else result << unit
 
 
-def _again(look: Hashable, known: Earlier, image: Any, mask: Any, seen: Any, flip: bool, cval: Any, out: Any) -> Any | None:
+def _again(
+    look: Hashable, known: Earlier, image: Any, mask: Any, seen: Any, flip: bool, cval: Any, out: Any, sides: tuple[Any, ...]
+) -> Any | None:
     """The result of a call like an earlier one; None where it has to go the long way."""
     if type(mask) is not np.ndarray:
         seen = kind_of(mask).weights(mask, flip, known.small)
@@ -160,11 +170,17 @@ def _again(look: Hashable, known: Earlier, image: Any, mask: Any, seen: Any, fli
         if decided is None:
             return None
         known = decided
-    if seen is None or (out is not None and any(shared_memory(one, out) for one in (image, mask))):
+    if seen is None or (out is not None and any(shared_memory(one, out) for one in (image, mask, *sides))):
         return None
     target = fresh(known, 0, image) if out is None else out
+    if target is None:
+        return None
     small = (seen,) if product is None else in_rows(product, known.small)
-    return target if target is not None and replay(known, (image, *small), (target,)) else None
+    if known.turns is None:
+        return target if replay(known, (image, *small, *sides), (target,)) else None
+    first, last = known.turns
+    image, *others = (one.transpose(first) for one in (image, *sides))
+    return target if replay(known, (image, *small, *others), (target.transpose(last),)) else None
 
 
 def operation(
@@ -254,14 +270,40 @@ def _run(
         place = where(device, source, target, *sides)
         made = made_by(how.method, op, source.spec, given, place, memory)
         key = call("convolve", made.op, [source, *made.rest, *sides], [sink], place, memory)
-        # The sum of a mask's weights is looked at anew, and so are its products where some are asked for.
-        simple = not (how.scales(beside) or is_given(beside) or how.several) and how.axes is None and how.method != "separable"
-        # The next mask is only turned and cast where it lies: this one must not have been brought here from elsewhere.
-        if simple and kind_of(mask).turns and (type(mask) is np.ndarray or kind_of(given.data) is not NUMPY):
-            if made.weighed and look is not None:
-                values_decide(look, key, wanted.dtype)
-                look = (look, made.product)
-            remember(look, key, target.spec, wanted.dtype, made.product is not None)
+        turns = None if order is None or into is None else (order, into)
+        _remember(look, key, how, made, Seen(image, mask, given, out, beside), wanted.dtype, target.spec, turns)
     else:
         choose("method", how.method, METHODS)
     return finished(target, out)
+
+
+class Seen(NamedTuple):
+    """The arrays of a call as the user gave them; and the mask as its plan meets it."""
+
+    image: Any
+    mask: Any
+    given: Array | Stream
+    out: Any
+    beside: Beside
+
+
+def _remember(
+    look: Hashable, key: str | None, how: Asked, made: Made, seen: Seen, small: str, result: ArraySpec, turns: Any
+) -> None:
+    """Keep for the next call like this one what it came to, where no more than its arrays would be handled anew."""
+    # Products are looked for anew where some are asked for, and so is the sum of each of several masks.
+    scaled = how.scales(seen.beside)
+    if how.method == "separable" or (how.several and scaled):
+        return
+    # The next mask is only turned and cast where it lies: this one must not have been brought here from elsewhere.
+    if not kind_of(seen.mask).turns or not (type(seen.mask) is np.ndarray or kind_of(seen.given.data) is not NUMPY):
+        return
+    # What is handled beside a mask that is turned or cast is NumPy's alone.
+    arrays = [one for one in (seen.image, seen.mask, seen.out, *seen.beside) if one is not None]
+    more = scaled or how.several or how.axes is not None or is_given(seen.beside)
+    if more and not all(type(one) is np.ndarray for one in arrays):
+        return
+    if made.weighed and look is not None:
+        values_decide(look, key, small)
+        look = (look, made.product)
+    remember(look, key, result, small, product=made.product is not None, turns=turns)

@@ -10,13 +10,13 @@ import numpy as np
 
 from footprint.api._arrays import Memory, described, finished, receive, shared, where
 from footprint.api._call import Described, call
-from footprint.api._recall import again, looks, remember
+from footprint.api._recall import again, looks, remember_turned
 from footprint.api._turned import Order, free_first, plan_turned, turned, turned_back
 from footprint.api._window import asked, number, target_of
 from footprint.errors import ShapeError
 from footprint.kernels.common.borders import NONE
 from footprint.ops.base import Op
-from footprint.ops.branches import Branches
+from footprint.ops.branches import Branches, summed
 from footprint.ops.separable import AXES, Taps, lines, table
 from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
@@ -71,8 +71,7 @@ def _run(
     target = target_of(out, kind, result, natural, shared)
     if result.size:
         key = call(verb, op, [source], [turned(target, order)], where(device, source, target), memory)
-        # A plan that is kept takes arrays as they come.
-        remember(look if order is None else None, key, target.spec)
+        remember_turned(look, key, image, out, target.spec, order)
     return finished(target, out)
 
 
@@ -90,16 +89,15 @@ def planned_lines(verb: str, shape: Any, dtype: str, make: Make, memory: Memory,
     return plan_turned(verb, op, spec, order, where(device), memory)
 
 
-def branches(make: MakeSum, n_axes: int, dtype: str, cval: Any) -> tuple[Branches, Order]:
+def branches(make: MakeSum, n_axes: int, dtype: str, cval: Any) -> tuple[Op, Order]:
     """The operation, what is the same along both axes in one pass, and the order of axes in which both come last."""
     dims, outside = _dims(n_axes), number("cval", cval)
     # Of no axes it is the image, as in scipy.ndimage.
     found, sums = [], make(n_axes) or [([], 1.0)]
     used = {w.axis for some, _ in sums for w in some}
     order = free_first(used, n_axes)
-    if n_axes == 3 and len(used) == 3:
-        fix = "give axes=(1, 2) for every plane on its own, or axes=(0, 1) for every colour"
-        raise ShapeError("axes", tuple(sorted(used)), "two of three", fix)
+    if len(used) == len(AXES):
+        return _volume(sums, dims, dtype, outside), None
     for some, factor in sums:
         one = Taps("x", table(np.ones(1), dtype), 0, NONE, outside, repr(outside))
         pair = [replace(one, axis="y" if n_axes > 1 else ""), one]
@@ -109,6 +107,31 @@ def branches(make: MakeSum, n_axes: int, dtype: str, cval: Any) -> tuple[Branche
         tall, wide = pair
         found.append((tall, replace(wide, weights=table(np.asarray(wide.weights) * factor, dtype))))
     return Branches(tuple(found), dims), order
+
+
+def _volume(sums: list[tuple[list[Weights], float]], dims: str, dtype: str, outside: float) -> Op:
+    """The sum of filters along all three axes, each of them as far as the farthest: so parts of a volume serve them all."""
+    every = [w for some, _ in sums for w in some]
+    ops: list[Op] = []
+    for some, factor in sums:
+        own = {w.axis: w for w in some}
+        taps = []
+        for axis, name in enumerate(dims):
+            along = [w for w in every if w.axis == axis]
+            lo, hi = max(-w.first for w in along), max(w.first + len(w.values) - 1 for w in along)
+            mine = own.get(axis, Weights(axis, np.ones(1), 0, along[0].border))
+            values = np.zeros(lo + hi + 1)
+            # Not before the last, as what lies outside of those before it is the constant itself.
+            values[lo + mine.first :][: len(mine.values)] = mine.values * (factor if axis == 2 else 1.0)
+            taps.append(Taps(name, table(values, dtype), -lo, mine.border, outside, repr(outside)))
+        ops.append(lines(_in_order(taps), dims))
+    return summed(ops, dims)
+
+
+def _in_order(taps: list[Taps]) -> list[Taps]:
+    """Rows and columns first, unless a constant lies outside of what one axis leaves for the next, where the order counts."""
+    counts = any(one.border == "constant" and one.cval != 0 for one in taps)
+    return taps if counts else sorted(taps, key=lambda one: "yxz".index(one.axis))
 
 
 def _dims(n_axes: int) -> str:
@@ -126,7 +149,4 @@ def operation(make: Make, spec: ArraySpec, cval: Any, here: bool = True) -> tupl
     order = (2, 0, 1) if here and n_axes == 3 and 1 in used and 2 not in used and spec.shape[-1] <= _COLOURS else None
     at = {axis: axis if order is None else order.index(axis) for axis in range(n_axes)}
     taps = [Taps(dims[at[w.axis]], table(w.values, spec.dtype), w.first, w.border, outside, repr(outside)) for w in some]
-    # Where a constant lies outside of what one axis leaves for the next, their order counts. Else rows and columns come first.
-    if outside == 0 or all(w.border != "constant" for w in some):
-        taps.sort(key=lambda one: "yxz".index(one.axis))
-    return lines(taps, dims), order
+    return lines(_in_order(taps), dims), order

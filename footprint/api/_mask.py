@@ -42,7 +42,7 @@ def weights_of(
     kind = complex_of(sum_dtype(dtype)) if np.dtype(seen.spec.dtype).kind == "c" else sum_dtype(dtype)
     if scaled:
         values = np.asarray(on_host(seen.data))
-        if not all(map(_has_sum, values if several else [values])):
+        if not all(map(has_sum, values if several else [values])):
             raise ArgumentError("mask", "weights whose sum is 0 or close to it", *_NO_SUM)
     if several and flip and len(seen.spec.shape):
         # All axes are turned below, and this one back.
@@ -50,6 +50,13 @@ def weights_of(
     if like is not None and seen.device == like.device != "cpu":
         return Array(kind_of(seen.data).in_order(seen.data, flip, kind), seen.kind, seen.device)
     return Array(NUMPY.in_order(np.asarray(on_host(seen.data)), flip, ""), seen.kind, "cpu")
+
+
+def shape_of(mask: Any) -> tuple[Any, Any]:
+    """The shape of a mask that plans are made for, given as that or as the mask itself; and the mask, where it is a file's."""
+    if not hasattr(mask, "shape"):
+        return mask, None
+    return tuple(mask.shape), mask if hasattr(mask, "host_bytes") else None
 
 
 def file_mask(mask: Any, dtype: str, flip: bool = True, scaled: bool = False) -> Stream:
@@ -68,10 +75,12 @@ def held_bytes(mask: Any, dtype: str) -> int:
     return int(spec.nbytes + mask.host_bytes(spec.shape[0], spec.dtype))
 
 
-def _has_sum(weights: np.ndarray) -> bool:
+def has_sum(weights: np.ndarray) -> bool:
     """Whether their sum is more than a share of what they would sum to if none were below 0."""
     wide = np.complex128 if weights.dtype.kind == "c" else np.float64
-    return bool(abs(weights.sum(dtype=wide)) > _LEAST * np.abs(weights).sum(dtype=np.float64))
+    # A small call feels the method's way to the same sum.
+    total = np.add.reduce(weights, None, wide)
+    return bool(abs(total) > _LEAST * np.add.reduce(np.abs(weights), None, np.float64))
 
 
 def _read_mask(mask: Any, flip: bool, block: np.ndarray, scaled: bool = False) -> None:
@@ -80,7 +89,7 @@ def _read_mask(mask: Any, flip: bool, block: np.ndarray, scaled: bool = False) -
     for row in block:
         if not np.isfinite(row).all():
             raise FormatError(mask.path, "holds weights that are NaN or infinite", "a mask's weights are finite")
-    if scaled and not _has_sum(block):
+    if scaled and not has_sum(block):
         fix = 'nan="interpolate" scales results by it; ' + _NO_SUM[1]
         raise FormatError(mask.path, "holds weights whose sum is 0 or close to it", fix)
     if flip:

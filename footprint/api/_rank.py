@@ -8,7 +8,7 @@ import numpy as np
 
 from footprint.api._arrays import Memory, described, finished, receive, shared, where
 from footprint.api._call import Described, call
-from footprint.api._recall import again, looks, remember
+from footprint.api._recall import again, looks, remember_turned
 from footprint.api._tomo import numbers
 from footprint.api._turned import Order, free_first, plan_turned, turned, turned_back
 from footprint.api._window import asked, axes_of, each, mode_of, number, placed, target_of, whole
@@ -58,8 +58,7 @@ def ranked(verb: str, image: Any, rank: Any, how: Window, out: Any, memory: Memo
     target = target_of(out, kind, result, natural, shared)
     if result.size:
         key = call(verb, op, [source], [turned(target, order)], where(device, source, target), memory)
-        # A plan that is kept takes arrays as they come.
-        remember(look if order is None else None, key, target.spec)
+        remember_turned(look, key, image, out, target.spec, order)
     return finished(target, out)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from footprint import settings
 from footprint.api._arrays import shared_memory
+from footprint.api._turned import Order
 from footprint.backend.arrays import Address, Backwards, kind_of, plain_kind
 from footprint.plan.exact import told
 from footprint.plan.ready import READY, Known
@@ -49,10 +50,18 @@ def recall(look: Hashable | None) -> Known | None:
     return READY.recall(look) if look is not None else None
 
 
-def remember(look: Hashable | None, key: str | None, result: ArraySpec, small: str = "", product: bool = False) -> None:
-    """Keep for the next call what this one came to: its plan's key, its result, and the dtype of its small inputs."""
+def remember(look: Hashable | None, key: str | None, result: ArraySpec, small: str = "", **more: Any) -> None:
+    """Keep for the next call what this one came to: its plan's key, its result, the dtype of its small inputs, and ``more``."""
     if look is not None and key is not None:
-        READY.remember(look, Known(key, small, ((result.shape, np.dtype(result.dtype)),), product))
+        READY.remember(look, Known(key, small, ((result.shape, np.dtype(result.dtype)),), **more))
+
+
+def remember_turned(look: Hashable | None, key: str | None, image: Any, out: Any, result: ArraySpec, order: Order) -> None:
+    """The same of a call that sees axes in another order, which NumPy's arrays alone are asked for again."""
+    if order is None:
+        remember(look, key, result)
+    elif type(image) is np.ndarray and (out is None or type(out) is np.ndarray):
+        remember(look, key, result, turns=(order, order))
 
 
 def values_decide(look: Hashable | None, key: str | None, small: str) -> None:
@@ -100,6 +109,9 @@ def again(look: Hashable | None, ins: Sequence[Any], out: Any = None, seen: Call
     target = fresh(known, 0, ins[0]) if out is None else out
     if target is None:
         return None
+    if known.turns is not None:
+        first, last = known.turns
+        return target if replay(known, (ins[0].transpose(first), *ins[1:]), (target.transpose(last),)) else None
     # Arrays of the host are asked no more than their type.
     if seen is not None and (type(target) is np.ndarray or not kind_of(target).whole(target)):
         return target if replay(known, ins, (seen(target),)) else None

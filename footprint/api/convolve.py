@@ -15,10 +15,12 @@ from footprint.api._method import made_by
 from footprint.api._sides import BESIDE, foretold
 from footprint.api._turned import turned_spec
 from footprint.dtypes import COMPLEX
+from footprint.kernels.common.borders import shows_borders
 from footprint.plan.plan import Plan
 from footprint.plan.slots import Given
 
 
+@shows_borders("boundary")
 def convolve(
     image: Any,
     mask: Any,
@@ -40,8 +42,8 @@ def convolve(
 ) -> Any:
     """Convolve a signal, an image or a volume with a mask, out[y, x] = sum of mask[i, j] image[y + c_y - i, x + c_x - j].
 
-    Direct sums take every tap: no weight is too small to count, and float32 results are within 1e-6 of the sum of |mask| |image|
-    under masks of any size, on every device. See ``method`` for the others, which differ by rounding only.
+    Direct sums take every tap: no weight is too small to count, and float32 results are within 1e-6 of the sum of ``|mask|
+    |image|`` under masks of any size, on every device. See ``method`` for the others, which differ by rounding only.
 
     Parameters
     ----------
@@ -50,17 +52,18 @@ def convolve(
         infinities spread to every output they touch, also under a weight of zero, as 0 times NaN is NaN (scipy.ndimage leaves such
         weights out), unless ``nan`` says otherwise. The unit of an astropy Quantity is kept, times the mask's; an NDData or CCDData
         with a mask, unit or uncertainty is refused.
-    mask : array (k_x,), (k_y, k_x) or (k_z, k_y, k_x)
-        Any size, odd or even, real or complex, with as many dimensions as the image, or as ``axes`` has entries.
+    mask : array (k_x,), (k_y, k_x) or (k_z, k_y, k_x), or str
+        Any size, odd or even, real or complex, with as many dimensions as the image, or as ``axes`` has entries. Or the name of
+        one, as for the command: "gaussian:sigma=2" ("gaussian:fwhm=5", "gaussian:2,truncate=3"), "box:5" ("box:5x7"), "disk:7",
+        "log:1.5", or of a file, as `open_image` reads it or ``.npy`` of any number of axes.
     mode : {"same", "full", "valid"}
         The size of the result, with the conventions of ``scipy.signal.convolve``: "full" has n + k - 1 outputs an axis, "same" the
         n in the middle of them (starting at (k - 1) // 2, so c = (k - 1) // 2; for an even mask ``scipy.ndimage.convolve`` puts the
         centre one further), "valid" the n - k + 1 that reach nothing outside. If the mask is larger than the image there are none,
         so that is refused (SciPy swaps the two; do so yourself if you mean it).
     boundary : {"constant", "nearest", "reflect", "mirror", "wrap"}
-        What lies outside: ``cval``; the last sample; abcd|dcba (the "reflect" of scipy.ndimage, numpy.pad's
-        "symmetric"); abcd|cba (numpy.pad's "reflect"); abcd|abcd. Other libraries' names are accepted where no two
-        differ: "edge" and "replicate" are "nearest", "symmetric" is "reflect", "circular" is "wrap".
+        What lies outside: ``cval``; the last sample; abcd|dcba (numpy.pad's "symmetric"); abcd|cba (numpy.pad's "reflect");
+        abcd|abcd. The notes have the names that other libraries give them, which are accepted where no two differ.
     cval : float
         Value outside for "constant"; NaN means that it is not known.
     nan : {"propagate", "interpolate", "ignore"}
@@ -86,15 +89,15 @@ def convolve(
         their axis in front. With "each" the image's first axis counts images, and each is filtered by the mask of its own number.
     method : {"auto", "direct", "separable", "fft"}
         "direct" sums, tap by tap. "fft": transforms of tiles (overlap-save) of signals, images and volumes; the weights are finite.
-        Results are within 1e-6 (float64: 1e-14) of the sum of |mask| times the largest |image| of the tile, so next to something
-        very much brighter, direct sums keep more digits; NaN and infinities reach what they reach in direct sums. "separable": the
-        mask as a sum of products of a column and a row, found by its singular values until what is left is at most 2^-24 (float64:
-        2^-48) of the sum of |mask|; refused if it has too many. "auto" takes "fft" if, by the shapes of image and mask alone, it is
-        predicted to take at most 0.75 of the time of direct sums (0.85 on GPUs), as for large images and masks from about 13 x 13
-        on, of some 110 samples or of 9 x 9 x 9, on GPUs 14 x 14; and "direct" otherwise, and with ``nan``, ``masked`` or
-        ``weight``. If the two sums of a product are predicted to be faster still, it examines the weights of a mask in host memory,
-        and takes "separable" if every weight is, to 2^-22 (float64: 2^-48) of itself, the product of a column and a row, as in
-        Gaussians and boxes. The choice does not depend on memory, threads or parts; the plan says which method, and why.
+        Results are within 1e-6 (float64: 1e-14) of the sum of ``|mask|`` times the largest ``|image|`` of the tile, so next to
+        something very much brighter, direct sums keep more digits; NaN and infinities reach what they reach in direct sums.
+        "separable": the mask as a sum of products of a column and a row, found by its singular values until what is left is at most
+        2^-24 (float64: 2^-48) of the sum of ``|mask|``; refused if it has too many. "auto" takes "fft" if, by the shapes of image
+        and mask alone, it is predicted to take at most 0.75 of the time of direct sums (0.85 on GPUs), as for large images and
+        masks from about 13 x 13 on, of some 110 samples or of 9 x 9 x 9, on GPUs 14 x 14; and "direct" otherwise, and with ``nan``,
+        ``masked`` or ``weight``. If the two sums of a product are predicted to be faster still, it examines the weights of a mask
+        in host memory, and takes "separable" if every weight is, to 2^-22 (float64: 2^-48) of itself, the product of a column and a
+        row, as in Gaussians and boxes. The choice does not depend on memory, threads or parts; the plan says which method, and why.
     dtype : dtype, optional
         Dtype of the sums and the result, "float32" or "float64" ("complex64", "complex128"); "float16" gives float32 sums, rounded
         at the end.
@@ -128,6 +131,7 @@ def convolve(
     return filtered(image, mask, True, words, cval, (masked, weight), out, memory, device)
 
 
+@shows_borders("boundary")
 def correlate(
     image: Any,
     mask: Any,
@@ -173,6 +177,7 @@ def correlate(
     return filtered(image, mask, False, words, cval, (masked, weight), out, memory, device)
 
 
+@shows_borders("boundary")
 def plan_convolve(
     shape: tuple[int, ...],
     mask: Any,
@@ -200,9 +205,9 @@ def plan_convolve(
     ----------
     shape : tuple of int
         Of the image.
-    mask : tuple of int, or array
-        The mask's shape, or the mask itself: ``method="auto"`` looks at a call's weights, so only with them is the plan the call's
-        own. By a shape alone it is that of masks which are no product of a column and a row.
+    mask : tuple of int, array or str
+        The mask's shape, or the mask itself, as in `convolve`: ``method="auto"`` looks at a call's weights, so only with them is
+        the plan the call's own. By a shape alone it is that of masks which are no product of a column and a row.
     dtype : str
         Of the image.
     mode, boundary, cval, nan, origin, axes, masks, method, memory, device
@@ -256,7 +261,25 @@ def _turned(mask: np.ndarray, masks: str) -> np.ndarray:
     return np.flip(mask, tuple(range(masks != "one", mask.ndim)))
 
 
+@shows_borders("boundary")
 def plan_correlate(shape: tuple[int, ...], mask: Any, mode: str = "same", **options: Any) -> Plan:
-    """Plan `correlate`; the same as `plan_convolve`."""
+    """Plan `correlate` of a C-contiguous image of this shape and dtype; as of `convolve`.
+
+    Parameters
+    ----------
+    shape, mask, mode, **options
+        As in `plan_convolve`.
+
+    Returns
+    -------
+    Plan
+        As of `plan_convolve`.
+
+    Examples
+    --------
+    >>> import footprint as fp
+    >>> fp.plan_correlate((512, 512), (5, 5), boundary="wrap", device="cpu").n_parts
+    1
+    """
     plan = answering(plan_convolve)
     return plan(shape, _turned(mask, options.get("masks", "one")) if isinstance(mask, np.ndarray) else mask, mode, **options)

@@ -11,10 +11,11 @@ from footprint.api._arrays import Memory, Progress, described, where
 from footprint.api._call import Stream, call, planned
 from footprint.api._filtered import Asked, number, operation, returned
 from footprint.api._image import lean_of
-from footprint.api._mask import file_mask, mask_slot, weights_of
+from footprint.api._mask import file_mask, mask_slot, shape_of, weights_of
 from footprint.api._method import made_by
 from footprint.api._sides import rows_beside
 from footprint.errors import flag
+from footprint.kernels.common.borders import shows_borders
 from footprint.plan.faces import Filler, Region, Taker
 from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
@@ -25,9 +26,10 @@ Write = Callable[[int, int, np.ndarray], None]
 Reading = Callable[[int, str], int]
 
 
+@shows_borders("boundary")
 def plan_convolve_rows(
     shape: tuple[int, int],
-    mask_shape: tuple[int, ...],
+    mask_shape: Any,
     *,
     dtype: str = "float32",
     mode: str = "same",
@@ -48,8 +50,10 @@ def plan_convolve_rows(
 
     Parameters
     ----------
-    shape, mask_shape
-        Of the image and the mask.
+    shape : tuple of int
+        Of the image.
+    mask_shape : tuple of int, array, open image or str
+        The mask's, or the mask itself, as in `convolve`.
     dtype
         Of the image.
     mode, boundary, cval, nan, method, result, memory, device
@@ -78,7 +82,9 @@ def plan_convolve_rows(
     """
     spec, _ = described(shape, dtype)
     how = Asked.of(mode, boundary, result, nan, name="result")
-    op, weights = operation(spec, mask_shape, how, number(cval), beside=(masked, weight))
+    taps, file = shape_of(mask_shape)
+    mask_file = file if mask_file is None else mask_file
+    op, weights = operation(spec, taps, how, number(cval), beside=(masked, weight))
     sides = rows_beside((masked, weight), spec.shape)
     out = op.out_specs(spec, weights, *(one.spec for one in sides))[0]
     sink = _taken(returned(out, how.result), writing)
@@ -87,6 +93,7 @@ def plan_convolve_rows(
     return planned("convolve", made.op, [_blocks(spec, reading), *made.rest, *sides], [sink], where(device), memory)
 
 
+@shows_borders("boundary")
 def convolve_rows(
     read: Read,
     shape: tuple[int, int],
@@ -120,7 +127,7 @@ def convolve_rows(
     shape, dtype
         Of the image.
     mask, mode, boundary, cval, nan, method, result, memory, device
-        As in `plan_convolve`; ``memory`` covers the blocks read and written, too.
+        As in `convolve`; ``memory`` covers the blocks read and written, too.
     masked, weight : open image or array, optional
         As in `convolve`; an open image is read by rows, in the thread that reads the image.
     write : callable

@@ -11,11 +11,13 @@ from footprint.api._lines import Weights, branched, lined, planned_branches, pla
 from footprint.api._window import axes_of, each, mode_of, number, whole
 from footprint.api.gaussian_filter import gaussians
 from footprint.errors import ArgumentError
+from footprint.kernels.common.borders import shows_borders
 from footprint.plan.plan import Plan
 
 Pairs = list[tuple[list[Weights], float]]
 
 
+@shows_borders("mode")
 def sobel(
     input: Any,
     axis: int = -1,
@@ -50,6 +52,7 @@ def sobel(
     return lined("sobel", input, (axis, mode, cval), made, cval, output, memory, device)
 
 
+@shows_borders("mode")
 def laplace(
     input: Any,
     output: Any = None,
@@ -65,7 +68,8 @@ def laplace(
     Parameters
     ----------
     axes : tuple of int, optional
-        Along which it is taken; two of three: (1, 2) of a stack of planes, (0, 1) of a picture (n_y, n_x, colours).
+        Along which it is taken, all by default: (1, 2) of a stack of planes, (0, 1) of a picture (n_y, n_x, colours). Along all
+        three of a volume NaN reaches all neighbours, those across corners too.
     input, output, mode, cval, memory, device
         As in `gaussian_filter`.
 
@@ -84,6 +88,7 @@ def laplace(
     return branched("laplace", input, (mode, cval, axes), made, cval, output, memory, device)
 
 
+@shows_borders("mode")
 def gaussian_laplace(
     input: Any,
     sigma: Any,
@@ -102,7 +107,8 @@ def gaussian_laplace(
     Parameters
     ----------
     axes : tuple of int, optional
-        Along which it is taken; two of three: (1, 2) of a stack of planes, (0, 1) of a picture (n_y, n_x, colours).
+        Along which it is taken, all by default: (1, 2) of a stack of planes, (0, 1) of a picture (n_y, n_x, colours). Along all
+        three of a volume NaN reaches all neighbours, those across corners too.
     input, sigma, output, mode, cval, truncate, radius, memory, device
         As in `gaussian_filter`; no sigma is 0.
 
@@ -121,6 +127,7 @@ def gaussian_laplace(
     return branched("gaussian_laplace", input, (sigma, mode, cval, axes, truncate, radius), made, cval, output, memory, device)
 
 
+@shows_borders("mode")
 def unsharp_mask(
     image: Any,
     radius: float = 1.0,
@@ -144,7 +151,8 @@ def unsharp_mask(
     amount : float
         How much of the difference is added; a negative amount smooths.
     axes : tuple of int, optional
-        Along which it is taken; two of three: (1, 2) of a stack of planes, (0, 1) of a picture (n_y, n_x, colours).
+        Along which it is taken, all by default: (1, 2) of a stack of planes, (0, 1) of a picture (n_y, n_x, colours). Along all
+        three of a volume NaN reaches all neighbours, those across corners too.
     output, mode, cval, memory, device
         As in `gaussian_filter`.
 
@@ -163,6 +171,7 @@ def unsharp_mask(
     return branched("unsharp_mask", image, (radius, amount, mode, cval, axes), made, cval, output, memory, device)
 
 
+@shows_borders("mode")
 def plan_sobel(
     shape: tuple[int, ...],
     axis: int = -1,
@@ -195,6 +204,7 @@ def plan_sobel(
     return planned_lines("sobel", shape, dtype, lambda n_axes: sobels(axis, mode, n_axes), memory, device)
 
 
+@shows_borders("mode")
 def plan_laplace(
     shape: tuple[int, ...],
     *,
@@ -227,6 +237,7 @@ def plan_laplace(
     return planned_branches("laplace", shape, dtype, lambda n_axes: differences(n_axes, axes, mode), memory, device)
 
 
+@shows_borders("mode")
 def plan_unsharp_mask(
     shape: tuple[int, ...],
     radius: float = 1.0,
@@ -262,6 +273,7 @@ def plan_unsharp_mask(
     return planned_branches("unsharp_mask", shape, dtype, made, memory, device)
 
 
+@shows_borders("mode")
 def plan_gaussian_laplace(
     shape: tuple[int, ...],
     sigma: Any,

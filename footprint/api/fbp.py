@@ -12,6 +12,7 @@ from footprint.api._half import say_of_axis
 from footprint.api._recall import again, looks, remember
 from footprint.api._tomo import angles_of, described_stack, gains, in_slices, numbers, position, stacked
 from footprint.errors import ArgumentError, flag
+from footprint.kernels.common.borders import shows_borders
 from footprint.ops.base import Table
 from footprint.ops.fbp import Fbp, plan_by_method
 from footprint.ops.job import Meeting, plan_op
@@ -62,6 +63,7 @@ class Filtered(NamedTuple):
         return (width - 1) / 2 if flag("centered", self.centered) else None
 
 
+@shows_borders("padding", "numpy")
 def fbp(
     sinogram: Any,
     angles: Any = None,
@@ -105,8 +107,8 @@ def fbp(
         ``numpy.fft.rfftfreq(P)``, P the next 2^a 3^b 5^c 7^d at or over 2 n_x.
     padding : {"constant", "edge", "reflect", "symmetric", "wrap"}
         What lies beyond the detector while filtering: zeros; aaa|abcd|ddd; dcb|abcd|cba (scipy.ndimage's "mirror"); cba|abcd|dcb
-        (scipy.ndimage's "reflect"); bcd|abcd|abc. The names are numpy.pad's; others are accepted where no two libraries differ:
-        "nearest" is "edge", "mirror" is "reflect", "circular" is "wrap".
+        (scipy.ndimage's "reflect"); bcd|abcd|abc. The names are numpy.pad's; the notes have those of other libraries, which are
+        accepted where no two differ.
     method : {"direct", "fourier"}
         Direct summation, or the adjoint non-uniform FFT of the filtered polar spectrum: on the CPU about ten times as fast for
         thousands of angles, with a grid of frequencies larger than a slice. The two agree within the seen circle as far as sharp
@@ -194,6 +196,7 @@ def fbp(
     return finished(target, out)
 
 
+@shows_borders("padding", "numpy")
 def plan_fbp(
     shape: tuple[int, ...],
     angles: Any = None,

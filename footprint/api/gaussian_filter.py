@@ -10,12 +10,14 @@ from footprint.api._arrays import Memory
 from footprint.api._lines import Weights, lined, planned_lines
 from footprint.api._window import axes_of, each, mode_of, number, placed, whole
 from footprint.errors import ArgumentError
+from footprint.kernels.common.borders import shows_borders
 from footprint.plan.plan import Plan
 
 # Weights to a side, and the highest derivative: more than images have use for, and few enough to be made before there is a plan.
 _FARTHEST, _HIGHEST = 1 << 22, 64
 
 
+@shows_borders("mode")
 def gaussian_filter(
     input: Any,
     sigma: Any,
@@ -47,7 +49,7 @@ def gaussian_filter(
         Where the result goes: a floating array of the image's shape, apart from ``input``; or the dtype of a new one.
     mode : {"reflect", "constant", "nearest", "mirror", "wrap"} or one for each axis
         What lies outside: abcd|dcba (numpy.pad's "symmetric"); ``cval``; the last pixel; abcd|cba (numpy.pad's "reflect");
-        abcd|abcd. Other libraries' names are accepted where no two differ in meaning.
+        abcd|abcd. The notes have the names that other libraries give them, which are accepted where no two differ.
     cval : float
         Value outside for "constant": outside the image, and outside what one axis left for the next.
     truncate : float
@@ -66,7 +68,7 @@ def gaussian_filter(
     -------
     array
         float32 for float16, float32, bool and integers of 8 and 16 bits; float64 for all others. scipy.ndimage truncates the
-        results of integers to integers; cast them if you want that. Within 1e-6 of the sum of |w| |x| (float64: 1e-14).
+        results of integers to integers; cast them if you want that. Within 1e-6 of the sum of ``|w| |x|`` (float64: 1e-14).
 
     Raises
     ------
@@ -84,6 +86,7 @@ def gaussian_filter(
     return lined("gaussian_filter", input, look, made, cval, output, memory, device)
 
 
+@shows_borders("mode")
 def plan_gaussian_filter(
     shape: tuple[int, ...],
     sigma: Any,
@@ -123,6 +126,7 @@ def plan_gaussian_filter(
     return planned_lines("gaussian_filter", shape, dtype, made, memory, device)
 
 
+@shows_borders("mode")
 def uniform_filter(
     input: Any,
     size: Any = 3,
@@ -161,6 +165,7 @@ def uniform_filter(
     return lined("uniform_filter", input, (size, mode, cval, origin, axes), made, cval, output, memory, device)
 
 
+@shows_borders("mode")
 def plan_uniform_filter(
     shape: tuple[int, ...],
     size: Any = 3,

@@ -35,7 +35,7 @@ def sirt(
     """Reconstruct slices by SIRT, x += C A' R (b - A x), from x = 0.
 
     A is `project` and A' its exact transpose; R and C hold one over the sums of A along its rows and columns, or 0 where such a sum
-    is below a hundredth of a pixel. |b - A x|, weighted by R, falls in every iteration, towards its minimum.
+    is below a hundredth of a pixel. ``|b - A x|``, weighted by R, falls in every iteration, towards its minimum.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def cgls(
 ) -> Any:
     """Reconstruct slices by conjugate gradients on the normal equations A'A x = A' b, from x = 0.
 
-    |b - A x| falls in every iteration, faster than by any other method that knows only A and A': some ten to thirty are enough,
+    ``|b - A x|`` falls in every iteration, faster than by any other method that knows only A and A': some ten to thirty are enough,
     and more fit the noise. Every slice has steps of its own, kept in float64 where kernels run.
 
     Parameters
@@ -229,10 +229,10 @@ def tv(
     memory: Memory = None,
     device: str = "auto",
 ) -> Any:
-    """Reconstruct slices of little total variation: the minimum of |A x - b|² / 2 + weight sum |grad x|.
+    """Reconstruct slices of little total variation: the minimum of ``|A x - b|² / 2 + weight sum |grad x|``.
 
-    grad x holds the differences to the next column and the next row, 0 at the last, and |grad x| is its length at each pixel. By
-    the primal-dual method of Chambolle and Pock, with a step for every ray and pixel from the sums of A along rows and columns.
+    grad x holds the differences to the next column and the next row, 0 at the last, and ``|grad x|`` is its length at each pixel.
+    By the primal-dual method of Chambolle and Pock, with a step for every ray and pixel from the sums of A along rows and columns.
 
     Parameters
     ----------

@@ -16,10 +16,12 @@ from footprint.api._method import made_by
 from footprint.api._units import is_quantity
 from footprint.api.convolve import convolve
 from footprint.errors import ShapeError
+from footprint.kernels.common.borders import shows_borders
 from footprint.plan.plan import Plan
 from footprint.plan.slots import Given
 
 
+@shows_borders("boundary")
 def match_beam(
     image: Any,
     header: Any,
@@ -81,6 +83,7 @@ def match_beam(
     return result, matched_header(fits_header(header), mask)
 
 
+@shows_borders("boundary")
 def plan_match_beam(
     shape: tuple[int, int],
     header: Any,

@@ -11,7 +11,7 @@ from footprint.api._arrays import Array, Memory, described, finished, on_host, o
 from footprint.api._call import call, plan_verb
 from footprint.api._recall import again, looks, remember
 from footprint.errors import ArgumentError, ShapeError, choose
-from footprint.kernels.common.borders import is_border, numpy_border
+from footprint.kernels.common.borders import is_border, numpy_border, shows_borders
 from footprint.ops.gather import Gather, Scattered
 from footprint.ops.pad import GATHERED, MODES, STATISTICS, Pad
 from footprint.plan.plan import Plan
@@ -26,6 +26,11 @@ _OPTIONS: dict[str, tuple[Any, tuple[str, ...]]] = {
 }
 
 
+# Longer lists of rows or columns are looked at anew by every call.
+_SHORT = 4096
+
+
+@shows_borders("mode", "numpy")
 def pad(
     array: Any,
     pad_width: Any = None,
@@ -54,8 +59,8 @@ def pad(
     mode : str
         With the meanings of ``numpy.pad``: "constant", "edge" (aaa|abcd|ddd), "reflect" (dcb|abcd|cba, scipy.ndimage's
         "mirror"), "symmetric" (cba|abcd|dcb, scipy.ndimage's "reflect"), "wrap" (bcd|abcd|abc), "linear_ramp",
-        "maximum", "mean", "median", "minimum", "empty" (zeros here). Other libraries' names of borders are accepted
-        where no two differ: "nearest" and "replicate" are "edge", "mirror" is "reflect", "circular" is "wrap".
+        "maximum", "mean", "median", "minimum", "empty" (zeros here). The notes have the names that other libraries give to
+        borders, which are accepted where no two differ.
     constant_values, end_values, stat_length, reflect_type
         As in ``numpy.pad``.
     rows_index, cols_index : array of int, optional
@@ -72,8 +77,12 @@ def pad(
     -------
     array
         Of the array's dtype in native byte order. Means and medians are summed in float64; those of integers are
-        rounded to the nearest, ramps of integers down, as in NumPy; where one line's ramp is flat, NumPy multiplies in
-        another order for all lines of that axis, and some of its whole numbers are then one less or more.
+        rounded to the nearest, ramps of integers down, as in NumPy, and ramps of floats to within a last place of NumPy; where one
+        line's ramp is flat, NumPy multiplies in another order for all lines of that axis, and some of its whole numbers are then
+        one less or more. Odd reflections of float32 and float64 are NumPy's to the bit where widths are smaller than the array.
+        NumPy rounds after every reflection and every axis; here farther ones are within 2 eps of the largest exact one (NumPy's
+        error is as large), and those of float16, which are computed in float32 and rounded once, within little more than half a
+        last place of the exact value.
 
     Raises
     ------
@@ -92,8 +101,11 @@ def pad(
     """
     custom = rows_index is not None or cols_index is not None
     options = pad_width, mode, constant_values, end_values, stat_length, reflect_type
-    look = looks("pad", (*options, memory, device), array, out) if not custom else None
-    found = again(look, [array], out)
+    given = [one for one in (rows_index, cols_index) if one is not None] if custom else []
+    # Lists are told by all that they hold, which says that they fit.
+    short = not custom or all(type(one) is np.ndarray and one.size <= _SHORT for one in given)
+    look = looks("pad", (*options, rows_index, cols_index, memory, device), array, out) if short else None
+    found = again(look, [array, *given], out)
     if found is not None:
         return found
     source = receive(array, "array")
@@ -114,6 +126,7 @@ def pad(
     return finished(target, out)
 
 
+@shows_borders("mode", "numpy")
 def plan_pad(
     shape: tuple[int, ...],
     pad_width: Any,

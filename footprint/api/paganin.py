@@ -10,14 +10,17 @@ from footprint.api._arrays import Memory
 from footprint.api._optics import delta_beta_of
 from footprint.api._tomo import on_stack, planned_stack
 from footprint.errors import ArgumentError, choose
+from footprint.kernels.common.borders import is_border, numpy_border, shows_borders
 from footprint.ops.paganin import PADDINGS, Paganin, blur_length
 from footprint.plan.plan import Plan
 
 # What no beamline has, and the unit that it would be in.
 _MOST = {"energy": 2000.0, "distance": 1000.0, "pixel_size": 0.01}
 _SLIPS = {"energy": "eV", "distance": "millimetres", "pixel_size": "micrometres"}
+_PADDED = '"constant" is "zeros" here, "air" stands for 1, and "wrap" is refused.'
 
 
+@shows_borders("padding", "numpy", _PADDED)
 def paganin(
     projections: Any,
     *,
@@ -49,8 +52,8 @@ def paganin(
     pixel_size : float
         In metres; effective where the beam diverges.
     padding : str
-        What stands beyond the projection: ``edge``, ``reflect`` (d c b | a b c d), ``symmetric`` (c b a | a b c d), ``air`` (1) or
-        ``zeros``.
+        What stands beyond the projection: "edge", "reflect" (d c b|a b c d), "symmetric" (c b a|a b c d), "air" (1) or "zeros".
+        Other libraries' names of borders are accepted where no two differ: "nearest" is "edge", "mirror" is "reflect".
     density : float, optional
         Of that material, in g/cm³.
     out : array like the projections, optional
@@ -88,6 +91,7 @@ def paganin(
     return on_stack("paganin", "projections", projections, op, out, memory, device)
 
 
+@shows_borders("padding", "numpy", _PADDED)
 def plan_paganin(
     shape: tuple[int, ...],
     *,
@@ -146,5 +150,9 @@ def phase_of(delta_beta: Any, energy: Any, distance: Any, pixel_size: Any, paddi
         numbers.append(number)
         if what == "delta_beta" and density is not None:
             raise ArgumentError("density", repr(density), "it with the formula of a material, such as SiO2, as delta_beta")
+    if is_border(padding):
+        named = numpy_border(padding, "padding")
+        # Of the constants only 0 has its own name.
+        padding = "zeros" if named == "constant" else named
     choose("padding", padding, PADDINGS)
     return Paganin(blur_length(numbers[3], *numbers[:3]), padding)

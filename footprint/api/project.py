@@ -26,7 +26,7 @@ def project(
     memory: Memory = None,
     device: str = "auto",
 ) -> Any:
-    """Project slices onto the detector, p(a, s) = sum over pixels of f(x, y) max(0, 1 - |h_a(x, y) - s|).
+    """Project slices onto the detector, ``p(a, s) = sum over pixels of f(x, y) max(0, 1 - |h_a(x, y) - s|)``.
 
     Every pixel falls between two bins, at h = center + cos(t) (x - center) - sin(t) (y - center), and is shared by them: the exact
     transpose of backprojection by linear interpolation, ``backproject(..., weighted=False)``. A projection has the same sum as the

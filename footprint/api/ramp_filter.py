@@ -11,6 +11,7 @@ from footprint.api._call import call
 from footprint.api._recall import again, looks, remember
 from footprint.api._tomo import gains
 from footprint.errors import ArgumentError, ShapeError
+from footprint.kernels.common.borders import shows_borders
 from footprint.ops.job import plan_op
 from footprint.ops.ramp_filter import RampFilter
 from footprint.plan.plan import Plan
@@ -18,6 +19,7 @@ from footprint.plan.slots import Given
 from footprint.spec import ArraySpec
 
 
+@shows_borders("padding", "numpy")
 def ramp_filter(
     sinogram: Any,
     *,
@@ -74,6 +76,7 @@ def ramp_filter(
     return finished(target, out)
 
 
+@shows_borders("padding", "numpy")
 def plan_ramp_filter(
     shape: tuple[int, ...],
     *,

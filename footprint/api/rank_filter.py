@@ -7,9 +7,11 @@ from typing import Any
 from footprint.api._arrays import Memory
 from footprint.api._rank import Window, percentage, planned_rank, ranked
 from footprint.api._window import whole
+from footprint.kernels.common.borders import shows_borders
 from footprint.plan.plan import Plan
 
 
+@shows_borders("mode")
 def median_filter(
     input: Any,
     size: Any = None,
@@ -42,7 +44,7 @@ def median_filter(
         the dtype of a new one.
     mode : {"reflect", "constant", "nearest", "mirror", "wrap"} or one for each axis
         What lies outside: abcd|dcba (numpy.pad's "symmetric"); ``cval``; the last pixel; abcd|cba (numpy.pad's "reflect");
-        abcd|abcd. Other libraries' names are accepted where no two differ in meaning.
+        abcd|abcd. The notes have the names that other libraries give them, which are accepted where no two differ.
     cval : float
         Value outside for "constant"; the image's dtype must be able to hold it.
     origin : int or tuple of int
@@ -80,6 +82,7 @@ def median_filter(
     return ranked("median_filter", input, None, how, output, memory, device)
 
 
+@shows_borders("mode")
 def percentile_filter(
     input: Any,
     percentile: float,
@@ -118,6 +121,7 @@ def percentile_filter(
     return ranked("percentile_filter", input, percentage(percentile), how, output, memory, device)
 
 
+@shows_borders("mode")
 def rank_filter(
     input: Any,
     rank: int,
@@ -156,6 +160,7 @@ def rank_filter(
     return ranked("rank_filter", input, whole("rank", rank), how, output, memory, device)
 
 
+@shows_borders("mode")
 def minimum_filter(
     input: Any,
     size: Any = None,
@@ -190,6 +195,7 @@ def minimum_filter(
     return ranked("minimum_filter", input, 0, Window(size, footprint, mode, cval, origin, axes), output, memory, device)
 
 
+@shows_borders("mode")
 def maximum_filter(
     input: Any,
     size: Any = None,
@@ -224,6 +230,7 @@ def maximum_filter(
     return ranked("maximum_filter", input, -1, Window(size, footprint, mode, cval, origin, axes), output, memory, device)
 
 
+@shows_borders("mode")
 def plan_median_filter(
     shape: tuple[int, ...],
     size: Any = None,
@@ -262,6 +269,7 @@ def plan_median_filter(
     return planned_rank("median_filter", shape, dtype, None, how, memory, device)
 
 
+@shows_borders("mode")
 def plan_percentile_filter(
     shape: tuple[int, ...],
     percentile: float,
@@ -299,6 +307,7 @@ def plan_percentile_filter(
     return planned_rank("percentile_filter", shape, dtype, percentage(percentile), how, memory, device)
 
 
+@shows_borders("mode")
 def plan_rank_filter(
     shape: tuple[int, ...],
     rank: int,

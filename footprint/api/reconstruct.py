@@ -23,6 +23,7 @@ from footprint.api.axis_by_row import axis_found
 from footprint.api.fbp import Filtered
 from footprint.api.rotation_axis import plan_rotation_axis, searches
 from footprint.errors import ArgumentError, BudgetError
+from footprint.kernels.common.borders import shows_borders
 from footprint.ops.dropouts import Dropouts
 from footprint.ops.fbp import Fbp
 from footprint.ops.flatfield import Flat, MinusLog
@@ -35,6 +36,7 @@ from footprint.plan.slots import Given, Library
 _SATURATED = 0.01
 
 
+@shows_borders("padding", "numpy")
 def reconstruct(
     scan: Any,
     *,
@@ -290,6 +292,7 @@ def _searched(plan: Plan, scan: Any, budget: int | None, search: dict[str, Any])
     return plan
 
 
+@shows_borders("padding", "numpy")
 def plan_reconstruct(
     scan: Any,
     angles: Any = None,

@@ -11,13 +11,14 @@ import numpy as np
 from footprint.api._arrays import Array, Memory, Progress, described, limits_and_budget, receive, where
 from footprint.api._call import meeting
 from footprint.api._filtered import Asked, number, operation
-from footprint.api._mask import held_bytes, mask_slot, weights_of
+from footprint.api._mask import held_bytes, mask_slot, shape_of, weights_of
 from footprint.api._method import for_frames
 from footprint.api._sides import Beside, arrays_beside, held, held_beside, is_given, rows_beside, values_of
 from footprint.backend.device import parse
 from footprint.backend.registry import running_backend
 from footprint.dtypes import floating, sum_dtype
 from footprint.errors import ArgumentError, BudgetError, ShapeError, choose, flag
+from footprint.kernels.common.borders import shows_borders
 from footprint.ops.base import Op
 from footprint.ops.job import Meeting, job_of_op
 from footprint.plan.builder import RING, Builder
@@ -40,6 +41,7 @@ VERBS = ("convolve", "correlate")
 _DEEPEST = 1000
 
 
+@shows_borders("boundary")
 def stream(
     frames: Iterable[Any],
     verb: str | Op = "convolve",
@@ -68,7 +70,9 @@ def stream(
         All of one shape and dtype, on the host. Integers of 8 and 16 bits cross to a GPU as they are.
     verb : {"convolve", "correlate"} or an operation
         What is done to each frame; or an operation with one input and one output.
-    mask, mode, boundary, cval, nan, method
+    mask : array (k_y, k_x), or str
+        As in `convolve`.
+    mode, boundary, cval, nan, method
         As in `convolve`, except that "separable" is not available for frames.
     masked, weight : array (n_y, n_x), optional
         As in `convolve`; one for all frames.
@@ -96,7 +100,7 @@ def stream(
     --------
     >>> import numpy as np, footprint as fp
     >>> frames = (np.full((32, 32), i, "uint16") for i in range(5))
-    >>> [round(float(frame[16, 16]), 3) for frame in fp.stream(frames, mask=np.ones((3, 3)) / 9)]
+    >>> [round(float(frame[16, 16]), 3) for frame in fp.stream(frames, mask="box:3")]
     [0.0, 1.0, 2.0, 3.0, 4.0]
     """
     depth = _depth(depth)
@@ -127,9 +131,10 @@ def stream(
     return FrameStream(bind(plan, running_backend(name)), coming, first, others, depth)
 
 
+@shows_borders("boundary")
 def plan_convolve_frames(
     shape: tuple[int, int, int],
-    mask_shape: tuple[int, ...],
+    mask_shape: Any,
     *,
     dtype: str = "float32",
     mode: str = "same",
@@ -155,7 +160,9 @@ def plan_convolve_frames(
         ``(n_frames, n_y, n_x)`` of the stack.
     dtype : str
         Of the stack.
-    mask_shape, mode, boundary, cval, nan, method, memory, device
+    mask_shape : tuple of int, array, open image or str
+        The mask's, or the mask itself, as in `convolve`; one of a file is read once and held.
+    mode, boundary, cval, nan, method, memory, device
         As in `stream`.
     result : dtype, optional
         The ``dtype`` of `convolve`.
@@ -187,7 +194,9 @@ def plan_convolve_frames(
         raise ShapeError("shape", stack.shape, "(n_frames, n_y, n_x)")
     frame, count = ArraySpec(stack.shape[1:], stack.dtype), stack.shape[0]
     how, beside = Asked.of(mode, boundary, result, nan, name="result"), (masked, weight)
-    op, weights = operation(frame, mask_shape, how, number(cval), beside=beside)
+    taps, file = shape_of(mask_shape)
+    holding += held_bytes(file, how.sums or sum_dtype(dtype))
+    op, weights = operation(frame, taps, how, number(cval), beside=beside)
     sides = rows_beside(beside, frame.shape)
     holding += held_beside(sides)
     name = where(device)
@@ -200,6 +209,7 @@ def plan_convolve_frames(
     return _planned("convolve", _Passing(op, (frame, source), also, result, sink, count), _depth(depth), memory, name)
 
 
+@shows_borders("boundary")
 def convolve_frames(
     read: At,
     shape: tuple[int, int, int],
@@ -341,7 +351,7 @@ def _operation(verb: Any, mask: Any, frame: ArraySpec, how: Asked, cval: Any, be
         raise ArgumentError(
             "verb", kind_of(verb), "'convolve', 'correlate' or an operation", "name what comes after it, as in mask="
         )
-    choose("verb", verb, VERBS)
+    choose("verb", verb, VERBS, f"a mask is named, as in mask={verb!r}" if ":" in verb else "")
     if mask is None:
         raise ArgumentError("mask", "None", "an array of weights")
     if len(frame.shape) != 2:

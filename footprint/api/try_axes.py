@@ -20,6 +20,7 @@ from footprint.api._way import SETTINGS, How, array, writing
 from footprint.api._window import whole
 from footprint.api.reconstruct import reconstruct
 from footprint.errors import ArgumentError, BudgetError
+from footprint.kernels.common.borders import shows_borders
 from footprint.plan.plan import Plan
 from footprint.plan.slots import Given, Library
 from footprint.spec import ArraySpec
@@ -29,6 +30,7 @@ from footprint.units import counted
 _MOST = 4096
 
 
+@shows_borders("padding", "numpy")
 def try_axes(
     scan: Any,
     centers: Sequence[float],
@@ -119,6 +121,7 @@ def try_axes(
     return target
 
 
+@shows_borders("padding", "numpy")
 def plan_try_axes(
     scan: Any,
     centers: Sequence[float],

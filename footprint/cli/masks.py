@@ -64,25 +64,11 @@ def open_mask(path: str, source: Any, mode: str) -> Any:
     """The mask: a file's, one by name, or the one that gives the source's image a beam."""
     from pathlib import Path
 
-    from footprint.io.image import open_image
-    from footprint.io.named_mask import NAMES, NamedMask, is_named, named_beam
-    from footprint.io.picture import is_picture
+    from footprint.io.named_mask import named_beam
+    from footprint.io.named_mask import open_mask as opened
 
     beam = None if Path(path).exists() else named_beam(path)
-    if beam is not None:
-        return _matching(path, beam, source, mode)
-    if is_named(path) and not Path(path).exists():
-        return NamedMask(path)
-    try:
-        return open_image(path)
-    except FormatError as error:
-        # --plane is the image's.
-        fix = "a mask is one plane" if "--plane" in error.fix else error.fix
-        if is_picture(path):
-            fix = "masks are read from such files; save the picture's weights as .npy"
-        elif not Path(path).exists() and ":/" not in path and (":" in path or "." not in path):
-            fix = f"masks by name are {NAMES}, beam:12arcsec"
-        raise FormatError(path, error.problem, fix) from error
+    return opened(path, ", beam:12arcsec") if beam is None else _matching(path, beam, source, mode)
 
 
 def _matching(path: str, beam: tuple[float, float, float], source: Any, mode: str) -> Any:

@@ -19,12 +19,12 @@ except ModuleNotFoundError as error:
     raise missing_extra("dask", "dask", "footprint.dist.dask") from error
 
 
-def check_lazy(name: str, array: Any, eager: str) -> None:
-    """Refuse what is no Dask array of real numbers and known size; ``eager`` names the verb that takes other arrays."""
+def check_lazy(name: str, array: Any, eager: str, kinds: str = ACCEPTED) -> None:
+    """Refuse what is no Dask array of numbers of these kinds and known size; ``eager`` names the verb that takes other arrays."""
     if not isinstance(array, da.Array):
         raise ArgumentError(name, kind_of(array), "a dask.array.Array", f"{eager} takes arrays in memory")
-    if array.dtype.kind not in ACCEPTED:
-        raise ShapeError(name, f"dtype {array.dtype}", "real numbers: float, integer or bool")
+    if array.dtype.kind not in kinds:
+        raise ShapeError(name, f"dtype {array.dtype}", f"{'' if 'c' in kinds else 'real '}numbers: float, integer or bool")
     if any(n != n for n in array.shape):
         raise ShapeError(name, f"chunks of unknown size {array.shape}", "known ones", "call compute_chunk_sizes() first")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -24,8 +25,10 @@ from footprint.api.convolve import convolve as _convolve
 from footprint.api.convolve import correlate as _correlate
 from footprint.api.convolve import plan_convolve, plan_correlate
 from footprint.dist.blocks import check_lazy, da, joined, largest, overlapped
+from footprint.dist.door import mask_axes
 from footprint.dtypes import COMPLEX
 from footprint.errors import ArgumentError, ShapeError, choose
+from footprint.io.named_mask import mask_called
 from footprint.ops.base import Op
 from footprint.ops.windows import reach_of
 from footprint.plan.plan import Plan
@@ -75,7 +78,7 @@ def convolve(
     image : dask.array.Array (n_x,), (n_y, n_x), (n_z, n_y, n_x), or with more axes
         Any chunks of known size; Dask joins those smaller than the mask's halo. Chunks that are ``numpy.ma`` arrays, as those of
         ``dask.array.ma`` are, bring what is masked.
-    mask : array (k_x,), (k_y, k_x) or (k_z, k_y, k_x)
+    mask : array (k_x,), (k_y, k_x) or (k_z, k_y, k_x), or str
         In memory.
     boundary : {"constant", "nearest", "reflect", "mirror", "wrap"}
         What lies outside.
@@ -94,7 +97,7 @@ def convolve(
     Raises
     ------
     ArgumentError, ShapeError
-        For an unknown boundary, a mask that is empty, or arrays that do not fit together, or are not real and of known size. What only
+        For an unknown boundary, a mask that is empty, or arrays that do not fit together, or are not numbers and of known size. What only
         the worker can know (the device, the budget) is refused there.
     """
     how: dict[str, Any] = {"boundary": boundary, "cval": cval, "nan": nan, "origin": origin, "axes": axes, "method": method}
@@ -131,8 +134,8 @@ def _summed(
     memory: Any, device: str,
 ) -> Any:  # fmt: skip
     """Convolve or correlate, block by block."""
-    check_lazy("image", image, f"footprint.{verb}")
-    mask = on_host(receive(mask, "mask", COMPLEX).data)
+    check_lazy("image", image, f"footprint.{verb}", COMPLEX)
+    mask = on_host(receive(_held(mask, how["axes"], image.ndim, masks), "mask", COMPLEX).data)
     image, beside = _with_sides(image, sides)
     kinds = {word: one.dtype for word, one in beside.items()}
     # All that is wrong with shapes, dtypes and numbers shows here and not in a worker; no device is needed for it.
@@ -144,6 +147,14 @@ def _summed(
         return eager(part, mask, **how, dtype=dtype, memory=memory, device=device, **given)
 
     return overlapped(block, image, halos, made.outputs[0].spec.dtype, *beside.values())
+
+
+def _held(mask: Any, axes: Any, image_axes: int, masks: str) -> Any:
+    """A mask, in memory where it is given by name: tasks have it with them."""
+    if not isinstance(mask, str | os.PathLike):
+        return mask
+    with mask_called(mask, mask_axes(axes, image_axes), masks, held=True) as found:
+        return np.asarray(found)
 
 
 def _sums(
@@ -231,7 +242,7 @@ def task_plan(verb: str, array: Any, *args: Any, memory: Any = None, device: str
 
 def _plan_sums(verb: str, image: Any, args: tuple[Any, ...], options: dict[str, Any], memory: Any, device: str) -> Plan:
     """The same of `convolve` and `correlate`."""
-    check_lazy("image", image, f"footprint.{verb}")
+    check_lazy("image", image, f"footprint.{verb}", COMPLEX)
     check_keywords(verb, options, tuple(inspect.signature(SUMS[verb]).parameters))
     given = inspect.signature(SUMS[verb]).bind(image, *args, **options)
     given.apply_defaults()
@@ -239,7 +250,8 @@ def _plan_sums(verb: str, image: Any, args: tuple[Any, ...], options: dict[str, 
     image, beside = _with_sides(image, {name: given.arguments[name] for name in ("masked", "weight")})
     how |= {"result": given.arguments["dtype"], **{name: one.dtype for name, one in beside.items()}}
     ends = tuple(given.arguments[name] for name in ("mode", "masks", "out"))
-    return _sums(verb, image, given.arguments["mask"], ends, how, None, memory, device)[0]
+    mask = _held(given.arguments["mask"], how["axes"], image.ndim, given.arguments["masks"])
+    return _sums(verb, image, mask, ends, how, None, memory, device)[0]
 
 
 def _filter(verb: str) -> Lazy:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
-from footprint.answers import Taker
+import numpy as np
+
+from footprint.answers import Taker, Words
 from footprint.backend.arrays import kind_of_type
 
 Verb = Callable[..., Any]
@@ -16,6 +19,40 @@ Verb = Callable[..., Any]
 _IN_PLACE = {"convolve", "correlate", "gaussian_filter", "uniform_filter", "sobel", "laplace", "gaussian_laplace", "unsharp_mask"}
 _IN_PLACE |= {"median_filter", "rank_filter", "percentile_filter", "minimum_filter", "maximum_filter", "threshold", "ramp_filter"}
 _IN_PLACE |= {"paganin", "remove_stripes", "remove_zingers", "untilt", "vertical_shift"}
+
+
+# Where a mask is among the arguments, and what it is called there.
+_MASKS = {"convolve": (1, "mask"), "correlate": (1, "mask"), "plan_convolve": (1, "mask"), "plan_correlate": (1, "mask")}
+_MASKS |= {"stream": (2, "mask"), "convolve_rows": (3, "mask"), "convolve_frames": (3, "mask")}
+_MASKS |= {"plan_convolve_rows": (1, "mask_shape"), "plan_convolve_frames": (1, "mask_shape")}
+
+
+def words(name: str) -> Words | None:
+    """How the public verb ``name`` comes to a mask by name or in a file; None where it takes none."""
+    if name not in _MASKS:
+        return None
+    return Words(*_MASKS[name], functools.partial(_mask, name))
+
+
+def _mask(name: str, word: Any, first: Any, named: dict[str, Any]) -> AbstractContextManager[Any]:
+    # Not before there is a name: files have their own libraries.
+    called = importlib.import_module("footprint.io.named_mask").mask_called
+    if _MASKS[name][1] == "mask_shape" or name in ("stream", "convolve_rows", "convolve_frames"):
+        opened: AbstractContextManager[Any] = called(word, 2, held=name == "stream")
+        return opened
+    shape = first if name.startswith("plan_") else getattr(first, "shape", None)
+    try:
+        count = np.ndim(first) if shape is None else len(shape)
+    except (TypeError, ValueError):
+        # Uneven rows, or no shape: the verb says so.
+        count = 2
+    return called(word, mask_axes(named.get("axes"), count), named.get("masks", "one"))
+
+
+def mask_axes(axes: Any, image_axes: int) -> int:
+    """Of a mask by name: as many axes as the image is filtered along; what else is wrong with them the verb says."""
+    count = image_axes if axes is None else len(axes) if hasattr(axes, "__len__") else 1
+    return min(max(count, 1), 3)
 
 
 def taker(name: str) -> Taker:

@@ -21,6 +21,8 @@ from footprint.io.picture import is_picture
 from footprint.io.raw import RawFrames
 from footprint.units import format_bytes
 
+_OTHER_PICTURES = (".bmp", ".gif", ".webp", ".heic", ".avif", ".ppm", ".pgm")
+
 __all__ = ["Beam", "Image", "ImageWriter", "check_image", "create_image", "open_image", "open_planes"]
 
 
@@ -205,6 +207,8 @@ def _open_planes(path: str, dataset: str, extension: int | str | None) -> Planes
             kind.check_part(path, dataset, extension)
             return kind.planes(path, dataset, extension)
     fix = "read a picture with Pillow or OpenCV; footprint convolve and footprint filter take it" if is_picture(path) else ""
+    if path.lower().endswith(_OTHER_PICTURES):
+        fix = "save the picture as PNG, which footprint convolve and footprint filter take"
     raise FormatError(path, "is not a FITS, TIFF, HDF5, NumPy or Zarr image", fix)
 
 

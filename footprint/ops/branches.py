@@ -11,8 +11,9 @@ from footprint.dtypes import sum_dtype
 from footprint.kernels.common.borders import NONE
 from footprint.kernels.convolve.contract import stored_as
 from footprint.kernels.separable.contract import in_sight, one_pass, read_as
-from footprint.ops.base import Table
+from footprint.ops.base import Op, Table
 from footprint.ops.families import ImageFilter, batch_of
+from footprint.ops.pipeline import Pipeline, Stage
 from footprint.ops.separable import Taps
 from footprint.plan.builder import Builder
 from footprint.plan.rates import Cost
@@ -135,3 +136,50 @@ class Branches(ImageFilter):
 
     def _weights(self, b: Builder, taps: Taps, target: Ref) -> Ref:
         return b.const(taps.weights.array.astype(target.spec.dtype), f"weights along {taps.axis}")
+
+
+@dataclass(frozen=True)
+class Sum(Op):
+    """The sum of ``n`` arrays of one shape and dtype."""
+
+    n: int
+    dims: str
+
+    units = ImageFilter.units
+
+    @property
+    def axes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Of all of them."""
+        return (self.dims,) * self.n
+
+    @property
+    def cut(self) -> str:  # type: ignore[override]
+        """Every axis."""
+        return self.dims
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The arrays and the sum."""
+        return tuple(f"branch {i}" for i in range(1, self.n + 1)), ("output",)
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        """As each of them."""
+        return (ArraySpec(specs[0].shape, specs[0].dtype, self.dims),)
+
+    def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
+        """A copy, and what is read and written to add the others."""
+        return Cost((3 * self.n - 1) * specs[0].nbytes, specs[0].size * (self.n - 1.0), self.n)
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """Record a copy of the first, to which the others are added."""
+        first, *others, out = refs
+        with b.deliver(out, dtype=first.spec.dtype) as y:
+            b.copy(first, y)
+            for other in others:
+                b.launch("muladd", y.deep(3), other.deep(3), a=1.0, b=1.0, count=None, **_PLACES)
+
+
+def summed(ops: list[Op], dims: str) -> Op:
+    """The sum of what several operations make of one array."""
+    names = Sum(len(ops), dims).names()[0]
+    stages = [Stage(op, ("input",), (name,)) for op, name in zip(ops, names)]
+    return Pipeline((*stages, Stage(Sum(len(ops), dims), names, ("output",))), ("input",), ("output",))

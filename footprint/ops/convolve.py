@@ -141,6 +141,8 @@ class Correlate(Op):
         choose("masks", self.masks, MASKS)
         several = self.masks != "one"
         found, wanted = len(weights.shape), len(image.shape) - self.batch + several
+        if not image.shape:
+            raise ShapeError("image", "a single number", "an array of 1 dimension or more")
         if not 1 <= found - several <= len(AXES):
             raise ShapeError(
                 "mask", counted(found, "dimensions"), "2, 3 or 4, the first of which counts masks" if several else "1, 2 or 3"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass, fields, replace
 from typing import NoReturn
@@ -163,9 +164,15 @@ def by_method(method: str, op: Correlate, image: ArraySpec, limits: Limits) -> C
     The choice goes by the shapes, and by what a GPU's chip holds, alone: not by values, budget, threads or parts, none of which may
     change a result.
     """
-    choose("method", method, METHODS)
-    if method == "direct":
+    if choose("method", method, METHODS) == "direct":
         return op
+    # What is free changes from call to call. Of numbers that are equal, 0 and -0, each has its own operation.
+    return _by_method(method, op, repr(op.cval), image, replace(limits, free=None))
+
+
+@functools.lru_cache(64)
+def _by_method(method: str, op: Correlate, cval: str, image: ArraySpec, limits: Limits) -> Correlate:
+    """The same, found once for a shape: it takes a millisecond, which a call of a small image would feel."""
     sums = np.dtype(op.summed(image.dtype))
     lengths = lengths_of(op, limits, sums.itemsize)
     if method == "fft" and not lengths:

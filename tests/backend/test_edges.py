@@ -63,6 +63,34 @@ def test_signals_and_stacks(device, rng):
     np.testing.assert_allclose(fp.gaussian_laplace(stack, 2, axes=2, device=device), want, atol=1e-13)
 
 
+VOLUMES = {
+    "laplace": (lambda module, x, **o: module.laplace(x, **o), 1.5),
+    "gaussian_laplace": (lambda module, x, **o: module.gaussian_laplace(x, (1.2, 0.7, 1.6), **o), 0.0),
+    "unsharp_mask": (lambda module, x, **o: _sharp(module, x, 1.2, **o), 1.5),
+}
+
+
+def _sharp(module, x, radius, **options):
+    if module is fp:
+        return fp.unsharp_mask(x, radius, 0.7, **options)
+    return x + 0.7 * (x - module.gaussian_filter(x, radius, **options))
+
+
+@pytest.mark.parametrize(("name", "mode"), [
+    ("laplace", "wrap"), ("gaussian_laplace", "reflect"), ("unsharp_mask", "constant"),
+])  # fmt: skip
+def test_volumes(name, mode, device, rng):
+    if device.startswith("opencl"):
+        pytest.skip("OpenCL compiles each filter of a volume, and they are compared elsewhere: this is about their sums")
+    call, cval = VOLUMES[name]
+    volume, options = rng.standard_normal((11, 9, 14)), {"mode": mode, "cval": cval}
+    whole = call(fp, volume, device=device, **options)
+    np.testing.assert_allclose(whole, call(scipy.ndimage, volume, **options), rtol=0, atol=1e-13)
+    with pytest.raises(fp.BudgetError) as caught:
+        call(fp, volume, memory=1, device=device, **options)
+    np.testing.assert_array_equal(call(fp, volume, memory=caught.value.smallest, device=device, **options), whole)
+
+
 def test_sharpening(device, rng):
     image = rng.standard_normal((50, 70)) + 4
     want = image + 0.7 * (image - smooth(image, (2, 2)))
@@ -98,7 +126,7 @@ def test_any_budget_gives_the_same_bits(mode, device, rng):
 IMAGE = np.ones((6, 8))
 BAD = {
     "axis": (lambda: fp.sobel(IMAGE, 2), "axis 2 -2 to 1"),
-    "stack": (lambda: fp.laplace(IMAGE[None]), "axes (0, 1, 2) axes=(1, 2)"),
+    "dimensions": (lambda: fp.laplace(IMAGE[None, None]), "input 4 dimensions 1 to 3"),
     "sigma": (lambda: fp.gaussian_laplace(IMAGE, (0, 1)), "sigma (0, 1) 0"),
     "radius": (lambda: fp.unsharp_mask(IMAGE, -2), "radius -2 0"),
     "amount": (lambda: fp.unsharp_mask(IMAGE, 1, None), "amount None number"),

@@ -48,6 +48,22 @@ def test_an_odd_reflection_about_one_end_knows_nothing_of_the_other(mode, far, d
         np.testing.assert_array_equal(got, np.pad(one, width, mode, reflect_type="odd"))
 
 
+@pytest.mark.parametrize("mode", ["reflect", "symmetric"])
+@pytest.mark.parametrize("dtype", ["f2", "f8"])
+@pytest.mark.parametrize(("shape", "width"), [((7,), 3), ((6, 9), (2, 3)), ((6, 9), (7, 20)), ((2,), 9)])
+def test_odd_reflections_are_numpys_or_as_near_to_the_exact_ones_as_the_docstring_says(shape, width, dtype, mode, device, rng):
+    array = (50 * rng.standard_normal(shape)).astype(dtype)
+    got = fp.pad(array, width, mode, reflect_type="odd", device=device)
+    exact = np.pad(array.astype("f8" if dtype == "f2" else "g"), width, mode, reflect_type="odd")
+    if dtype == "f2":
+        # Half a last place, and what float32 has lost before.
+        assert (abs(got - exact) <= 0.5 * np.spacing(abs(exact).astype(dtype)) + 1e-6 * abs(exact).max()).all()
+    elif max(np.ravel(width)) < min(shape):
+        np.testing.assert_array_equal(got, np.pad(array, width, mode, reflect_type="odd"))
+    else:
+        assert abs(got - exact).max() <= 2 * np.finfo(dtype).eps * abs(exact).max()
+
+
 # A kernel is compiled for each: every mode with floats and integers, and every dtype with three modes.
 DTYPES = {"constant mean maximum": "f2 >f4 i2 i8", "linear_ramp median reflect": "f8 u1 >i4"}
 

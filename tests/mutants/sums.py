@@ -61,4 +61,18 @@ MUTANTS = [
         ("tests/backend/test_box_sums.py::test_a_mask_of_one_number_goes_in_one_pass",),
         "the first budget named for a mask of one number is another method's",
     ),
+    Mutant(
+        "footprint/api/_lines.py",
+        "(factor if axis == 2 else 1.0)",
+        "(1.0 if axis else factor)",
+        ("tests/backend/test_edges.py::test_volumes",),
+        "what lies outside a volume is added to what has been scaled already",
+    ),
+    Mutant(
+        "footprint/io/named_mask.py",
+        'if isinstance(masks, str) and masks != "one":',
+        "if False:",
+        ("tests/unit/test_named_mask.py::test_names_that_python_refuses",),
+        "a mask by name has one axis too many where several are asked for",
+    ),
 ]

@@ -186,7 +186,12 @@ BAD = {
         lambda: fp.plan_paganin(SCAN, delta_beta=9, energy=3e4, distance=1, pixel_size=1e-6),
         "energy 30000.0 keV eV",
     ),
-    "mask-named": (lambda: fp.convolve(np.ones((4, 4)), "gaussian:sigma=2"), "mask gaussian:sigma=2 array gaussian_filter"),
+    "mask-named": (
+        lambda: fp.convolve(np.ones((4, 4)), "gaussian:sigma=two"),
+        "mask gaussian:sigma=two sigma gaussian:sigma=2 box:5",
+    ),
+    "mask-as-verb": (lambda: fp.stream([IMAGE], "box:3"), "verb box:3 convolve mask='box:3'"),
+    "mask-unknown": (lambda: fp.convolve(np.ones((4, 4)), "gauss"), "gauss no such file gaussian:sigma=2"),
     "path-none": (lambda: fp.open_image(None), "path None name"),
     "path-number": (lambda: fp.create_volume(5, (2, 2, 2)), "path int name"),
     "catalogue-path": (lambda: fp.read_catalog(None), "path None name"),

@@ -68,9 +68,61 @@ def test_a_word_that_is_none_is_refused(call, argument):
             call(word)
 
 
-@pytest.mark.parametrize("verb", [fp.convolve, fp.fbp, fp.pad], ids=lambda verb: verb.__name__)
-def test_docstrings_show_what_names_mean(verb):
-    text = inspect.getdoc(verb)
-    for words in (("nearest", "edge"), ("mirror", "reflect"), ("symmetric", "reflect"), ("circular", "wrap")):
-        assert all(f'"{word}"' in text for word in words)
-    assert "abcd|cba" in text
+def test_paganin_takes_the_words_of_the_table():
+    image = 1 + 0.1 * RNG.random((6, 8), np.float32)
+    made = lambda padding: fp.paganin(image, delta_beta=9, energy=20, distance=0.1, pixel_size=5e-6, padding=padding, device="cpu")
+    for word, ours in (("nearest", "edge"), ("mirror", "reflect"), ("grid-mirror", "symmetric"), ("constant", "zeros")):
+        np.testing.assert_array_equal(made(word), made(ours))
+    with pytest.raises(fp.ArgumentError, match="padding: got 'wrap'"):
+        made("periodic")
+
+
+FILTERS = {
+    plan + name
+    for plan in ("", "plan_")
+    for name in (
+        "gaussian_filter uniform_filter sobel laplace gaussian_laplace unsharp_mask "
+        "median_filter rank_filter percentile_filter minimum_filter maximum_filter"
+    ).split()
+}
+
+
+def _taken(name):
+    """The argument that a public function takes a border by, None where it takes none; "**" hides some."""
+    hidden = {"plan_correlate": "boundary", "try_axes": "padding", "plan_try_axes": "padding"}
+    value = getattr(fp, name)
+    names = inspect.signature(value).parameters if inspect.isfunction(value) else ()
+    return hidden.get(name) or next((word for word in ("boundary", "padding", "mode") if word in names), None)
+
+
+@pytest.mark.parametrize("name", [name for name in fp.__all__ if _taken(name)])
+def test_every_docstring_that_takes_a_border_shows_the_table_once(name):
+    text, argument = inspect.getdoc(getattr(fp, name)), _taken(name)
+    assert borders.TABLE.count("\n") == len(BORDERS) + 3
+    assert text.count(borders.TABLE) == 1
+    means = (
+        "c b a|abcd|d c b, as in scipy.ndimage"
+        if argument == "boundary" or name in FILTERS
+        else "d c b|abcd|c b a, as in numpy.pad"
+    )
+    assert f'As ``{argument}``, "reflect" is {means}' in text
+    # Among the notes, which numpydoc has after returns and before examples, and once.
+    heads = re.findall(r"^(\w+)\n-+$", text, re.M)
+    assert len(set(heads)) == len(heads) and "Returns" in heads[: heads.index("Notes")]
+    assert heads[heads.index("Notes") + 1 :] in ([], ["Examples"], ["Raises", "Examples"])
+    assert borders.TABLE in re.split(r"^\w+\n-{3,}$", text, flags=re.M)[heads.index("Notes") + 1]
+
+
+@pytest.mark.parametrize("notes", ["", "    Notes\n    -----\n    A note.\n\n"])
+@pytest.mark.parametrize("examples", ["", "    Examples\n    --------\n    >>> 1\n    1\n    "])
+def test_the_table_goes_into_docstrings_with_and_without_indentation(notes, examples):
+    """From Python 3.13 on the compiler takes it off."""
+    doc = f"Do.\n\n    Parameters\n    ----------\n    mode : str\n        A border.\n\n{notes}{examples}"
+    found = []
+    for text in (doc, inspect.cleandoc(doc)):
+        verb = lambda: None
+        verb.__doc__ = text
+        found.append(inspect.cleandoc(borders.shows_borders("mode", but="But.")(verb).__doc__))
+    assert found[0] == found[1]
+    assert f"Notes\n-----\n{'A note.' if notes else 'What'}" in found[0] and found[0].count(borders.TABLE) == 1
+    assert re.search(r"\nBut\.(\n\nExamples\n|$)", found[0])

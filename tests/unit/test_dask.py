@@ -153,6 +153,18 @@ def test_an_empty_image_stays_empty():
     assert convolve(da.from_array(image), np.ones((3, 3))).compute().shape == fp.convolve(image, np.ones((3, 3))).shape == (0, 5)
 
 
+@pytest.mark.parametrize(("dtype", "turn"), [("c8", 1), ("f8", 1 + 2j)])
+def test_complex_arrays_and_masks(dtype, turn, rng):
+    image, mask = (
+        (rng.standard_normal((21, 27)) * (1 + 1j)).astype(dtype) if dtype == "c8" else rng.standard_normal((21, 27)),
+        turn * np.ones((3, 4)),
+    )
+    for verb in (fp.convolve, fp.correlate):
+        found, whole = verb(da.from_array(image, chunks=(9, 11)), mask, boundary="wrap"), verb(image, mask, boundary="wrap")
+        assert found.dtype == whole.dtype
+        np.testing.assert_array_equal(found.compute(scheduler="synchronous"), whole)
+
+
 def test_bad_arguments_are_one_sentence():
     from footprint.dist.dask import convolve, fbp, gaussian_filter
 
@@ -167,8 +179,10 @@ def test_bad_arguments_are_one_sentence():
         gaussian_filter(np.zeros((8, 8)), 1)
     with pytest.raises(ArgumentError, match=r"image: got an ndarray, wanted a dask.array.Array"):
         convolve(np.zeros((8, 8)), mask)
-    with pytest.raises(ShapeError, match="image: got dtype complex64"):
-        convolve(image.astype("c8"), mask)
+    with pytest.raises(ShapeError, match="image: got dtype object"):
+        convolve(image.astype(object), mask)
+    with pytest.raises(ShapeError, match="input: got dtype complex64, wanted real numbers"):
+        gaussian_filter(image.astype("c8"), 1)
     with pytest.raises(ShapeError, match=r"image: got chunks of unknown size .*compute_chunk_sizes"):
         convolve(image[image[:, 0] == 0], mask)
     with pytest.raises(ArgumentError, match="cval"):

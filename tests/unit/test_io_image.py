@@ -241,6 +241,7 @@ def test_bad_images(tmp_path: Path) -> None:
     (tmp_path / "cut.fits").write_bytes((tmp_path / "good.fits").read_bytes()[:5000])
     (tmp_path / "head.fits").write_bytes((tmp_path / "good.fits").read_bytes()[:700])
     (tmp_path / "text.fits").write_text("hello")
+    (tmp_path / "picture.webp").write_bytes(b"RIFF    WEBP")
     np.save(tmp_path / "line.npy", np.zeros(4))
     np.save(tmp_path / "objects.npy", np.array([{}], dtype=object))
     np.save(tmp_path / "columns.npy", np.asfortranarray(np.zeros((4, 5))))
@@ -256,6 +257,7 @@ def test_bad_images(tmp_path: Path) -> None:
         "cut.fits": "is truncated: its header declares 8880 bytes, it has 5000",
         "head.fits": "is truncated: it ends inside its header",
         "text.fits": "is not a FITS, TIFF, HDF5",
+        "picture.webp": "save the picture as PNG",
         "line.npy": "wanted an image",
         "objects.npy": "wanted real numbers",
         "columns.npy": "Fortran order",

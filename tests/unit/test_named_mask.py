@@ -60,6 +60,109 @@ def test_names_that_are_none_are_refused(text, shell):  # noqa: F811
     assert code == 2 and err.count("\n") == 1 and "mask" in err and "gaussian:sigma=2" in err, err
 
 
+VOLUME = RNG.standard_normal((9, 14, 12))
+
+
+@pytest.mark.parametrize(("text", "image", "options", "peer"), [
+    ("gaussian:sigma=2", IMAGE, {}, lambda x: scipy.ndimage.gaussian_filter(x, 2)),
+    ("gaussian:2", IMAGE[0], {}, lambda x: scipy.ndimage.gaussian_filter(x, 2)),
+    ("gaussian:1,truncate=3", VOLUME, {}, lambda x: scipy.ndimage.gaussian_filter(x, 1, truncate=3)),
+    ("gaussian:1", VOLUME, {"axes": (0, -1)}, lambda x: scipy.ndimage.gaussian_filter(x, (1, 0, 1))),
+    ("box:5", VOLUME, {"axes": 1}, lambda x: scipy.ndimage.uniform_filter(x, (1, 5, 1))),
+    ("box:3x1x5", VOLUME, {}, lambda x: scipy.ndimage.uniform_filter(x, (3, 1, 5))),
+    ("log:2,truncate=6", IMAGE[0], {}, lambda x: scipy.ndimage.gaussian_laplace(x, 2, truncate=6)),
+    ("log:1,truncate=6", VOLUME, {}, lambda x: scipy.ndimage.gaussian_laplace(x, 1, truncate=6)),
+    # Of more weights than are made before there is a plan.
+    ("gaussian:sigma=9", IMAGE, {"method": "direct"}, lambda x: scipy.ndimage.gaussian_filter(x, 9)),
+])  # fmt: skip
+def test_python_takes_the_names_too(text, image, options, peer):
+    on = {"boundary": "reflect", "device": "cpu", **options}
+    # The sum of a Laplacian's weights is 0 here, and nearly so in SciPy.
+    atol = 1e-5 if text.startswith("log") else 1e-7
+    np.testing.assert_allclose(fp.convolve(image, text, **on), peer(image), atol=atol)
+    np.testing.assert_allclose(fp.correlate(mask=text, image=image.tolist(), **on), peer(image), atol=atol)
+
+
+def test_every_verb_with_a_mask_takes_one_by_name(tmp_path):
+    image, on = IMAGE.astype("f4"), {"device": "cpu"}
+    mask = weights("gaussian:1")
+    want = fp.convolve(image, mask, **on)
+    for frame in fp.stream(iter([image, image]), mask="gaussian:1", **on):
+        np.testing.assert_array_equal(frame, want)
+    for shape, verb in (
+        ((60, 50), fp.plan_convolve),
+        ((60, 50), fp.plan_correlate),
+        ((60, 50), fp.plan_convolve_rows),
+        ((3, 60, 50), fp.plan_convolve_frames),
+    ):
+        assert (
+            verb(shape, "gaussian:1", **on).nbytes
+            == verb(shape, mask.shape if "ows" in verb.__name__ or "frames" in verb.__name__ else mask, **on).nbytes
+        )
+    out = np.empty((2, 60, 50), "f4")
+
+    def put(*where_and_block):
+        out[0, slice(*where_and_block[:-1])] = where_and_block[-1]
+
+    fp.convolve_rows(lambda r0, r1, to: np.copyto(to, image[r0:r1]), (60, 50), "float32", "gaussian:1", put, **on)
+    np.testing.assert_array_equal(out[0], want)
+    fp.convolve_frames(
+        lambda _, to: np.copyto(to, image), (1, 60, 50), "float32", "gaussian:1", lambda i, b: np.copyto(out[1], b), **on
+    )
+    np.testing.assert_array_equal(out[1], want)
+    assert fp.estimate_required_memory("convolve", (60, 50), "gaussian:1", **on) >= 0
+    dask = pytest.importorskip("dask.array", reason="dask is not installed")
+    lazy = fp.convolve(dask.from_array(image, chunks=20), "gaussian:1", **on)
+    np.testing.assert_array_equal(lazy.compute(scheduler="synchronous"), want)
+
+
+@pytest.mark.parametrize("suffix", ["npy", "fits", "tif"])
+def test_masks_in_files(suffix, tmp_path):
+    mask, path = RNG.standard_normal((5, 4)).astype("f4"), tmp_path / f"mask.{suffix}"
+    with fp.create_image(path, mask.shape, "float32") as made:
+        made.write(slice(0, 5), mask)
+    for name in (path, str(path)):
+        np.testing.assert_array_equal(fp.convolve(IMAGE, name, device="cpu"), fp.convolve(IMAGE, mask, device="cpu"))
+    if suffix == "npy":
+        for image, other in ((IMAGE[0], mask[0]), (VOLUME, VOLUME[:3, :2, :3])):
+            np.save(path, other)
+            np.testing.assert_array_equal(fp.convolve(image, path, device="cpu"), fp.convolve(image, other, device="cpu"))
+
+
+def test_names_that_python_refuses(tmp_path):
+    np.save(tmp_path / "cut.npy", VOLUME)
+    (tmp_path / "cut.npy").write_bytes((tmp_path / "cut.npy").read_bytes()[:500])
+    np.save(tmp_path / "nan.npy", np.full((3, 3), np.nan))
+    for word, image, said in (
+        ("gaussian:sigma=-1", IMAGE, "a sigma above 0"),
+        ("box:3x3", IMAGE[0], "whole numbers of pixels, one or 1"),
+        ("disk:5", VOLUME, "wanted a mask for 3 axes; a disk has two"),
+        ("beam:12arcsec", IMAGE, "match_beam"),
+        ("gauss:2", IMAGE, "masks by name are gaussian:sigma=2"),
+        (tmp_path / "none.fits", IMAGE, "there is no such file"),
+        (tmp_path / "cut.npy", VOLUME, "cannot be read"),
+        (tmp_path / "nan.npy", IMAGE, "NaN or infinite"),
+        ("", IMAGE, "gaussian:sigma=2"),
+        ("box:3", np.float64(3), "image: got a single number"),
+        ("box:3", [[1, 2], [3]], "image: got a list of uneven rows"),
+    ):
+        with pytest.raises(fp.FootprintError, match=said) as caught:
+            fp.convolve(image, word)
+        assert "\n" not in str(caught.value)
+    with pytest.raises(fp.ArgumentError, match="shape: got 5"):
+        fp.plan_convolve(5, "box:3")
+    for mask in ("box:3", np.ones((3, 3))):
+        with pytest.raises(fp.ArgumentError, match="masks: got array"):
+            fp.convolve(IMAGE, mask, masks=np.ones((2, 3, 3)))
+    with pytest.raises(fp.ArgumentError, match="masks: got 'all', wanted 'one' beside a mask by name"):
+        fp.convolve(IMAGE, "box:3", masks="all")
+    with pytest.raises(TypeError, match="boundary= here"):
+        fp.convolve(IMAGE, "box:3", border="wrap")
+    # Not a byte is made of what does not fit.
+    with pytest.raises(fp.BudgetError, match="GiB"):
+        fp.convolve(IMAGE, "gaussian:sigma=20000", memory="1GB", device="cpu")
+
+
 @pytest.mark.parametrize("memory", ["10MB", "100KB"])
 def test_from_the_shell(memory, shell):  # noqa: F811
     image = IMAGE.astype("f4")

@@ -3,7 +3,7 @@
 For a row ``a b c d``:
 
 ========== ================== =============================================== =====================
-ours       values             accepted everywhere                             numpy.pad's name
+filters    values             accepted everywhere                             pad, padding=
 ========== ================== =============================================== =====================
 constant   k k k|abcd|k k k   constant, fill, zeros, grid-constant            constant
 nearest    a a a|abcd|d d d   nearest, edge, edges, replicate, extend         edge
@@ -13,15 +13,23 @@ wrap       b c d|abcd|a b c   wrap, circular, grid-wrap, periodic             wr
 ========== ================== =============================================== =====================
 
 One word means two things: "reflect" is c b a|abcd|d c b in scipy.ndimage, cupyx and OpenCV, so in ``boundary=`` of `convolve` and
-of all filters; and d c b|abcd|c b a in numpy.pad and PyTorch, so in `pad` and in ``padding=`` of `fbp`, `ramp_filter` and
-`reconstruct`.
+in ``mode=`` of all filters; and d c b|abcd|c b a in numpy.pad and PyTorch, so in `pad` and in ``padding=`` of `fbp`, `ramp_filter`,
+`reconstruct` and `paganin`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from footprint.errors import ArgumentError
+
+Verb = TypeVar("Verb", bound=Callable[..., Any])
+
+# Without docstrings (python -OO) there is none.
+TABLE = "\n".join(re.findall(r"^=+ [= ]+$[\s\S]+^=+ [= ]+$", __doc__ or "", re.MULTILINE))
+"""The table above, for every docstring that takes one of its names."""
 
 # Our name; numpy.pad's; the words that no two libraries read differently.
 _TABLE = (
@@ -74,6 +82,43 @@ def border(name: object, argument: str = "boundary", readers: str = "ndimage") -
 def numpy_border(name: object, argument: str) -> str:
     """Return numpy.pad's name of a border, "reflect" being its own."""
     return NUMPY[border(name, argument, "numpy")]
+
+
+# What "reflect" means, told beneath the table.
+_MEANS = {
+    "ndimage": 'c b a|abcd|d c b, as in scipy.ndimage; "mirror" is numpy.pad\'s "reflect"',
+    "numpy": 'd c b|abcd|c b a, as in numpy.pad; "symmetric" is scipy.ndimage\'s "reflect"',
+}
+_SECTION = re.compile(r"\n *\w+\n *-{3,}\n")
+
+
+def shows_borders(argument: str, readers: str = "ndimage", but: str = "") -> Callable[[Verb], Verb]:
+    """Show the table of borders among the notes of a public function's docstring, for this argument of it.
+
+    ``but`` is a sentence on what the argument takes in addition, or not.
+    """
+
+    def shown(verb: Verb) -> Verb:
+        doc = verb.__doc__
+        if doc is None:
+            return verb
+        # From Python 3.13 on docstrings have lost their indentation; to take it off here would cost every import milliseconds.
+        margin = "    " if "\n    Parameters\n" in doc else ""
+        means = f'As ``{argument}``, "reflect" is {_MEANS[readers]}.'
+        lines = ["What lies beyond the ends of a row ``a b c d``, and its names:", "", *TABLE.splitlines(), "", means]
+        lines += [but] if but else []
+        notes = doc.find(f"\n{margin}Notes\n")
+        if notes < 0:
+            # In numpydoc's order notes come before examples.
+            lines, at = ["Notes", "-----", *lines], doc.find(f"\n{margin}Examples\n")
+        else:
+            after = _SECTION.search(doc, notes + len(margin) + 7)
+            at = after.start() if after else -1
+        text = "".join(f"{margin}{line}\n" if line else "\n" for line in lines)
+        verb.__doc__ = f"{doc.rstrip()}\n\n{text}{margin}" if at < 0 else f"{doc[:at]}\n{text}{doc[at:]}"
+        return verb
+
+    return shown
 
 
 def is_border(name: object) -> bool:
