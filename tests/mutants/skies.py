@@ -287,6 +287,20 @@ MUTANTS = [
         "an error towards north is one of right ascension",
     ),
     Mutant(
+        "footprint/api/_zenithal.py",
+        "east *= ahead",
+        "east *= 1",
+        ("tests/unit/test_directions.py::test_pixels_are_on_the_sky_what_neighbours_say",),
+        "places of gnomonic images are no unit vectors, and the formula is never used",
+    ),
+    Mutant(
+        "footprint/api/_zenithal.py",
+        "way[2] /= ahead",
+        "way[2] *= 0",
+        ("tests/unit/test_directions.py::test_pixels_are_on_the_sky_what_neighbours_say",),
+        "far from the reference point an orthographic image is as flat as there",
+    ),
+    Mutant(
         "footprint/kernels/pairs/cpu.py",
         "best > single - _margin(best, n)",
         "best > single - 100 * _margin(best, n)",
