@@ -287,6 +287,20 @@ MUTANTS = [
         "an error towards north is one of right ascension",
     ),
     Mutant(
+        "footprint/io/raw.py",
+        "self.inflated.check()",
+        "pass",
+        ("tests/unit/test_io_chunks.py::test_a_gzipped_image_whose_bits_turned_over_is_refused",),
+        "a catalogue is made of an image whose checksum is wrong",
+    ),
+    Mutant(
+        "footprint/io/fits_tiles.py",
+        "if where == lead and first <= top < first + bands.shape[-2]:",
+        "if where == lead and first <= top:",
+        ("tests/unit/test_io_fits_tiles.py::test_low_tiles_are_decompressed_together",),
+        "rows behind the tiles of the last time are looked for in them",
+    ),
+    Mutant(
         "footprint/api/_zenithal.py",
         "east *= ahead",
         "east *= 1",
