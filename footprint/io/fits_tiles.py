@@ -116,7 +116,7 @@ class TiledFrames:
                     top = bottom
 
     def _bands_at(self, lead: tuple[int, ...], top: int, stop: int) -> tuple[int, np.ndarray]:
-        """Bands of tiles from that with row ``top`` on, up to ``stop`` or less far, after their first row; the last ones if they do."""
+        """Bands of tiles from that with row ``top`` on, up to ``stop`` or less far, after their first row; kept for the next."""
         if self._band is not None:
             (where, first), bands = self._band
             if where == lead and first <= top < first + bands.shape[-2]:

@@ -295,10 +295,10 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/io/fits_tiles.py",
-        "if where == lead and first <= top < first + bands.shape[-2]:",
-        "if where == lead and first <= top:",
+        "min(first + self._rows, -(-stop",
+        "min(first + high, -(-stop",
         ("tests/unit/test_io_fits_tiles.py::test_low_tiles_are_decompressed_together",),
-        "rows behind the tiles of the last time are looked for in them",
+        "low tiles are decompressed one by one",
     ),
     Mutant(
         "footprint/api/_zenithal.py",
