@@ -301,6 +301,13 @@ MUTANTS = [
         "low tiles are decompressed one by one",
     ),
     Mutant(
+        "footprint/kernels/fit/cpu.py",
+        "4.0 if free else np.inf",
+        "np.inf",
+        ("tests/backend/test_fit.py::test_a_line_through_its_window_has_no_fit",),
+        "a line is a Gaussian of any length",
+    ),
+    Mutant(
         "footprint/api/_zenithal.py",
         "east *= ahead",
         "east *= 1",
