@@ -10,7 +10,10 @@ from xml.sax.saxutils import escape
 Curves = Mapping[str, Sequence[tuple[float, float]]]
 """Points of each contestant."""
 _WIDE, _TALL, _LEFT, _LOW, _LINE = 460, 300, 60, 40, 14
-_COLOURS = ("#0b5fa5", "#c23b22", "#2e8540", "#8e44ad", "#b8860b", "#17828f", "#7f7f7f", "#d35494", "#4b4b9f", "#5d4037")
+_COLOURS = (
+    *("#0b5fa5", "#c23b22", "#2e8540", "#8e44ad", "#b8860b", "#17828f"),
+    *("#7f7f7f", "#d35494", "#4b4b9f", "#5d4037", "#111111"),
+)
 
 
 def svg(path: str, panels: Mapping[str, Curves], across: str, shares: bool = False) -> None:
@@ -52,7 +55,9 @@ def _panel(title: str, curves: Curves, across: str, top: float, shares: bool) ->
     for number, (name, line) in enumerate(curves.items()):
         colour = _COLOURS[number % len(_COLOURS)]
         dots = [(x(a), y(b)) for a, b in line if min(a, b) > 0 or shares]
-        found.append(f'<polyline points="{" ".join(f"{a:.1f},{b:.1f}" for a, b in dots)}" fill="none" stroke="{colour}"/>')
+        # Others are dashed: colours alone do not tell a dozen lines apart.
+        dash = "" if name.startswith("footprint") else ' stroke-dasharray="5 3"'
+        found.append(f'<polyline points="{" ".join(f"{a:.1f},{b:.1f}" for a, b in dots)}" fill="none" stroke="{colour}"{dash}/>')
         found += [f'<circle cx="{a:.1f}" cy="{b:.1f}" r="2.5" fill="{colour}"/>' for a, b in dots]
         found.append(f'<text x="{_WIDE}" y="{top + 30 + _LINE * number:.0f}" fill="{colour}">{escape(name)}</text>')
     return "\n".join(found)

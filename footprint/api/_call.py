@@ -43,7 +43,8 @@ class Stream:
     equal
         The one number that all it fills is, where that is known beforehand.
     plan_alone
-        Whether of a job with it the plan alone is kept: the memory that a run on files takes is given back when it ends.
+        Whether of a job with it that was given a budget the plan alone is kept: its memory is given back when it ends, as what
+        follows on a file, such as its catalogue's writing, is to have the budget to itself.
     """
 
     kind, device = "numpy", "cpu"
@@ -136,9 +137,10 @@ def call(
         bound = bind(plan, running_backend(name_of))
     elif on_plan is not None:
         on_plan(bound.plan)
+    alone = memory is not None and any(isinstance(face, Stream) and face.plan_alone for face in (*ins, *outs))
     try:
         if others and not any(slot.kind == "kept" for slot in bound.plan.slots):
-            _together(key, bound, others, ins, outs, progress, done)
+            _together(key, bound, others, ins, outs, progress, done, alone)
         elif key is not None and progress is None and all(face.given.owner != "source" for face in (*ins, *outs)):
             bound.replay([face.data for face in (*ins, *outs)])
         else:
@@ -147,14 +149,10 @@ def call(
         bound.free()
         raise
     if key is not None:
-        READY.put(key, bound, budget, devices=1 + len(others), alone=_plan_alone(ins, outs))
+        READY.put(key, bound, budget, devices=1 + len(others), alone=alone)
     else:
         bound.free()
     return None if others else key
-
-
-def _plan_alone(ins: Sequence[Face], outs: Sequence[Face]) -> bool:
-    return any(isinstance(face, Stream) and face.plan_alone for face in (*ins, *outs))
 
 
 def _together(
@@ -165,6 +163,7 @@ def _together(
     outs: Sequence[Face],
     progress: Any,
     done: DoneSet | None,
+    alone: bool,
 ) -> None:
     """Run one job on several devices: each has a binding of the plan, and takes the next part when it is free."""
     bounds = [bound]
@@ -178,7 +177,7 @@ def _together(
         raise
     for name, one in zip(others, bounds[1:]):
         if key is not None:
-            READY.put(f"{key} {name}", one, plan_too=False, devices=len(bounds), alone=_plan_alone(ins, outs))
+            READY.put(f"{key} {name}", one, plan_too=False, devices=len(bounds), alone=alone)
         else:
             one.free()
 

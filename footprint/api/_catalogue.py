@@ -30,6 +30,8 @@ def check_noise(clip: Clip, found: int) -> None:
 
 def _doubtful(noise: float, beam: float | None, pixels: int) -> list[str]:
     """What makes a catalogue empty or its fluxes wrong, and is seldom meant: the typical noise, and the beam's area in pixels."""
+    if np.isnan(noise):
+        return ["nothing is found, as squares of the image's values are too large for their noise: divide it by a large number"]
     told = [] if noise > 0 else ["most of the image has no noise above 0, and nothing is found where there is none"]
     if beam and not 1 <= beam <= pixels:
         told.append(f"the header's beam covers {beam:.3g} of the image's {pixels} pixels: BMAJ and BMIN are taken for degrees")

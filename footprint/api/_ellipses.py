@@ -121,7 +121,7 @@ class OnSky:
         self.found = {f"{prefix}{name}{end}": np.full(len(columns), np.nan) for name in ON_SKY for end in self._ends}
         self.units = {name: "deg" if f"{prefix}pa" in name else "arcsec" for name in self.found}
 
-    def place(self, rows: np.ndarray, onto: np.ndarray) -> None:
+    def place(self, rows: Any, onto: np.ndarray) -> None:
         """Of these rows, by what a pixel along x and y is towards north and east, in degrees: (2, 2, n)."""
         shape, *errors = ([self._data[f"{self._source}{name}{end}"][rows] for name in PIXELS] for end in self._ends)
         ellipse, wrong = ellipses(shape, errors[0] if errors else None, self._less, onto)
@@ -151,7 +151,7 @@ class InPixels:
         self._shape = major, minor, pa
         self.found = np.full((len(major), 3), np.nan)
 
-    def place(self, rows: np.ndarray, onto: np.ndarray) -> None:
+    def place(self, rows: Any, onto: np.ndarray) -> None:
         """Of these rows: the way back from north and east, which `OnSky` goes from x and y."""
         (a, b), (c, d) = onto
         back = np.array([[d, -b], [-c, a]]) / (a * d - b * c)

@@ -13,19 +13,17 @@ _UP = ((18, 10), (16, 10), (15, 6), (14, 10), (13, 6), (12, 10), (11, 10))
 def names(ra: np.ndarray, dec: np.ndarray, out: np.ndarray) -> None:
     """Write ``JHHMMSS.ss+DDMMSS.s`` of positions in degrees to a contiguous array of bytes; empty where there is none."""
     known = np.isfinite(ra) & np.isfinite(dec)
-    hundredths = np.floor(np.where(known, ra, 0) % 360 * 24000).astype(np.int64)
-    tenths = np.floor(np.abs(np.where(known, dec, 0)) * 36000).astype(np.int64)
-    # What is a rounding error under a whole is that whole.
-    for whole, exact in ((hundredths, np.where(known, ra, 0) % 360 * 24000), (tenths, np.abs(np.where(known, dec, 0)) * 36000)):
-        whole += exact - whole > 1 - 1e-7
+    whole = []
+    for exact in (np.where(known, ra, 0) % 360 * 24000, np.abs(np.where(known, dec, 0)) * 36000):
+        # What is a rounding error under a whole is that whole. Quotients of 32 bits take a third of the time.
+        whole.append(np.floor(exact + 1e-7).astype(np.int32))
+    hundredths, tenths = whole
     hundredths %= 8640000
     # Letter by letter of all names at once: a name at a time takes longer than finding the sources.
     letters = out.view(np.uint8).reshape(len(out), out.dtype.itemsize)
     letters[:, :LENGTH] = np.frombuffer(b"JHHMMSS.ss+DDMMSS.s", np.uint8)
     letters[:, 10] = np.where(np.signbit(dec), ord("-"), ord("+"))
-    for whole, digits in ((hundredths, _ACROSS), (tenths, _UP)):
-        # Quotients of 32 bits take a third of the time.
-        left = whole.astype(np.int32)
+    for left, digits in ((hundredths, _ACROSS), (tenths, _UP)):
         for at, most in digits:
             tens = left // most
             letters[:, at] = ord("0") + left - most * tens

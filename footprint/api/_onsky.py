@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from footprint.api._header import pixel_area
+from footprint.api._zenithal import Zenithal
 
 # Places asked for at a time: the library's own arrays stay small, however many there are.
-_PLACED = 1024
+_PLACED = 2048
 # From a place to the neighbours that tell the directions there, in radians and in pixels: so near that a projection is straight,
 # and far enough for the digits of a position where pixels are microarcseconds.
 _STEP, _PIXELS = 2e-8, (1e-3, 8.0)
@@ -30,8 +32,8 @@ class OnSky(NamedTuple):
 class Placed(Protocol):
     """What else is asked about places."""
 
-    def place(self, rows: np.ndarray, onto: np.ndarray) -> None:
-        """Of these rows, by what a pixel along x and y is towards north and east, in degrees: (2, 2, n)."""
+    def place(self, rows: Any, onto: np.ndarray) -> None:
+        """Of these rows, a slice or numbers, by what a pixel along x and y is towards north and east, in degrees: (2, 2, n)."""
 
 
 def on_sky(wcs: Any, x: np.ndarray, y: np.ndarray, x_err: np.ndarray, y_err: np.ndarray, *more: Placed) -> OnSky:
@@ -40,7 +42,7 @@ def on_sky(wcs: Any, x: np.ndarray, y: np.ndarray, x_err: np.ndarray, y_err: np.
     East and north differ from place to place, and axes may be turned, swapped, of different scales or of another frame, so the
     directions are those of the place itself.
     """
-    found, by = OnSky(*(np.full(len(x), np.nan) for _ in OnSky._fields)), _step(wcs)
+    found = OnSky(*(np.full(len(x), np.nan) for _ in OnSky._fields))
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         told = None
@@ -48,8 +50,9 @@ def on_sky(wcs: Any, x: np.ndarray, y: np.ndarray, x_err: np.ndarray, y_err: np.
             known = np.isfinite(x[at : at + _PLACED]) & np.isfinite(y[at : at + _PLACED])
             if not known.any():
                 continue
-            told, rows = told or _told_by(wcs), at + np.flatnonzero(known)
-            onto = _place(told, x[rows], y[rows], by, rows, found)
+            told = told or Told.of(wcs)
+            rows = slice(at, at + len(known)) if known.all() else at + np.flatnonzero(known)
+            onto = _place(told, x[rows], y[rows], rows, found)
             for out, steps in ((found.dec_err, onto[0]), (found.ra_err, onto[1])):
                 out[rows] = np.hypot(steps[0] * x_err[rows], steps[1] * y_err[rows])
             for one in more:
@@ -57,39 +60,65 @@ def on_sky(wcs: Any, x: np.ndarray, y: np.ndarray, x_err: np.ndarray, y_err: np.
     return found
 
 
-def _place(
-    told: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
-    x: np.ndarray,
-    y: np.ndarray,
-    by: float,
-    rows: np.ndarray,
-    found: OnSky,
-) -> np.ndarray:
+def _place(told: Told, x: np.ndarray, y: np.ndarray, rows: Any, found: OnSky) -> np.ndarray:
     """Positions of some rows, in which every place is known; what pixels there are towards north and east, as `Placed` has it."""
-    here = np.empty((3, len(x), 2))
-    here[:, :, 0], here[:, :, 1] = x, y
-    here[1, :, 0] += by
-    here[2, :, 1] += by
-    ra, dec = (values.reshape(3, -1) for values in told(here.reshape(-1, 2)))
-    found.ra[rows], found.dec[rows] = ra[0], dec[0]
-    ra, dec = np.radians(ra), np.radians(dec)
-    # Of the places and their neighbours along x and y: what unit vectors, and the directions at the places, are made of.
-    (cos_ra, sin_ra), (cos_dec, up) = (np.cos(ra), np.sin(ra)), (np.cos(dec), np.sin(dec))
-    across, along = cos_dec * cos_ra, cos_dec * sin_ra
-    ways = (-up[0] * cos_ra[0], -up[0] * sin_ra[0], cos_dec[0]), (-sin_ra[0], cos_ra[0])
+    ra, dec = told.places(np.stack([x, y], axis=-1))
+    found.ra[rows], found.dec[rows] = ra, dec
+    onto = None if told.zenithal is None else told.zenithal.onto(x, y, ra, dec)
+    if onto is not None:
+        return onto
+    here, ways = _vectors(ra, dec)
     onto = np.empty((2, 2, len(x)))
-    for k in (1, 2):
-        step = across[k] - across[0], along[k] - along[0], up[k] - up[0]
-        for way, out in zip(ways, onto[:, k - 1]):
+    for k, (dx, dy) in enumerate(((told.by, 0.0), (0.0, told.by))):
+        there, _ = _vectors(*told.places(np.stack([x + dx, y + dy], axis=-1)))
+        step = [one - other for one, other in zip(there, here)]
+        for way, out in zip(ways, onto[:, k]):
             side = step[0] * way[0]
             for one, other in zip(step[1:], way[1:]):
                 side += one * other
-            np.divide(np.degrees(side), by, out=out)
+            np.divide(np.degrees(side), told.by, out=out)
     return onto
 
 
+def _vectors(ra: np.ndarray, dec: np.ndarray) -> tuple[list[np.ndarray], tuple[tuple[np.ndarray, ...], ...]]:
+    """Unit vectors of places in degrees, and those towards north and, without its third number, east."""
+    ra, dec = np.radians(ra), np.radians(dec)
+    (cos_ra, sin_ra), (cos_dec, up) = (np.cos(ra), np.sin(ra)), (np.cos(dec), np.sin(dec))
+    return [cos_dec * cos_ra, cos_dec * sin_ra, up], ((-up * cos_ra, -up * sin_ra, cos_dec), (-sin_ra, cos_ra))
+
+
+@dataclass(frozen=True)
+class Told:
+    """What makes places of pixels.
+
+    Attributes
+    ----------
+    places
+        ICRS positions, in degrees, of rows of x and y: astropy's, to the last bit.
+    by
+        Pixels to the neighbours that tell the directions of a place, where no formula does.
+    zenithal
+        The formula.
+    """
+
+    places: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+    by: float
+    zenithal: Zenithal | None = None
+
+    @classmethod
+    def of(cls, wcs: Any) -> Told:
+        """By a WCS of astropy's, or one like them."""
+        if _plain(wcs):
+            return cls(_plainly(wcs), _step(wcs), Zenithal.of(wcs))
+
+        def asked(xy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            world = wcs.pixel_to_world(xy[:, 0], xy[:, 1]).icrs
+            return world.ra.deg, world.dec.deg
+
+        return cls(asked, _step(wcs))
+
+
 def _step(wcs: Any) -> float:
-    """Pixels to the neighbours."""
     try:
         area = pixel_area(wcs)
     except Exception:  # of WCS that are none of astropy's
@@ -99,20 +128,12 @@ def _step(wcs: Any) -> float:
 
 def icrs(wcs: Any, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Right ascension and declination of pixels, in degrees: astropy's, to the last bit."""
-    return _told_by(wcs)(np.stack([x, y], axis=-1))
+    return Told.of(wcs).places(np.stack([x, y], axis=-1))
 
 
-def _told_by(wcs: Any) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """What makes ICRS positions of rows of x and y."""
-    if not _plain(wcs):
+def _plainly(wcs: Any) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """Numbers of a WCS as they are: coordinate objects that only hand them on would take most of the time."""
 
-        def asked(xy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            world = wcs.pixel_to_world(xy[:, 0], xy[:, 1]).icrs
-            return world.ra.deg, world.dec.deg
-
-        return asked
-
-    # Coordinate objects that only hand numbers on would take most of the time.
     def plainly(xy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         axes = wcs.all_pix2world(xy, 0)
         ra, dec = axes[:, wcs.wcs.lng].copy(), axes[:, wcs.wcs.lat].copy()

@@ -22,7 +22,7 @@ _PIECE = 3 << 14
 _STYLE = """
 body { font: 15px/1.5 sans-serif; max-width: 1100px; margin: 2em auto; padding: 0 1em; color: #222 }
 table { border-collapse: collapse } td, th { padding: .15em .8em .15em 0; text-align: left; vertical-align: top }
-td { overflow-wrap: anywhere } td.n { text-align: right; white-space: nowrap }
+td:last-child { overflow-wrap: anywhere } td.n { text-align: right; white-space: nowrap }
 figure { display: inline-block; margin: .5em 1em .5em 0; vertical-align: top } img { max-width: 100%; border: 1px solid #ccc }
 .bar { height: .7em; min-width: 1px } .p { background: #9bbcd8 } .m { background: #d8763b }
 """
@@ -106,7 +106,7 @@ def _lanes(predicted: Mapping[str, float], measured: Mapping[str, float]) -> Ite
     for lane in dict.fromkeys([*predicted, *measured]):
         for kind, times in (("predicted", predicted), ("measured", measured)):
             if lane in times:
-                bar = f'<div class="bar {kind[0]}" style="width:{400 * times[lane] / longest:.0f}px"></div>'
+                bar = f'<div class="bar {kind[0]}" style="width:calc({times[lane] / longest:.3f}*min(400px,40vw))"></div>'
                 yield f'<tr><td>{text(lane)}</td><td>{kind}</td><td class="n">{text(format_seconds(times[lane]))}</td>'
                 yield f"<td>{bar}</td></tr>\n"
     yield "</table>\n"

@@ -352,8 +352,9 @@ def command(
                 with under_option(option):
                     check_image(file, overwrite)
     if len(jobs) > 1:
-        return _several(jobs, reporter, lambda job, one: run(job, one, overwrite, job is jobs[0], **options))
-    table, figures = run(jobs[0], reporter, overwrite, **options)
+        warmed: set[str] = set()
+        return _several(jobs, reporter, lambda job, one: run(job, one, overwrite, warmed, **options))
+    table, figures = run(jobs[0], reporter, overwrite, set(), **options)
     if target is None and not reporter.silent:
         click.echo(_brightest(table))
     if options["lesson"] and jobs[0].plane != "all":

@@ -235,16 +235,19 @@ class _Plane:
         self._stack.write((slice(self._number, self._number + 1), rows), block[None])
 
 
-def run(job: Job, reporter: Reporter, overwrite: bool, warm: bool = True, **options: Any) -> tuple[Any, dict[str, Any]]:
-    """Find the sources of a job's planes and write what is wanted; return the table and the report's figures."""
+def run(job: Job, reporter: Reporter, overwrite: bool, warmed: set[str], **options: Any) -> tuple[Any, dict[str, Any]]:
+    """Find the sources of a job's planes and write what is wanted; return the table and the report's figures.
+
+    ``warmed`` has the dtypes of images whose kernels are loaded, those of this one's among them when it is through.
+    """
     from footprint.cli.log import logged
 
     # The page is to have what the job warns of, whoever else shows it.
     with logged(None, reporter):
-        return _run(job, reporter, overwrite, warm, options)
+        return _run(job, reporter, overwrite, warmed, options)
 
 
-def _run(job: Job, reporter: Reporter, overwrite: bool, warm: bool, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+def _run(job: Job, reporter: Reporter, overwrite: bool, warmed: set[str], options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     from footprint.io.catalog import write_catalog
     from footprint.io.image import open_image
     from footprint.io.output import together
@@ -258,13 +261,14 @@ def _run(job: Job, reporter: Reporter, overwrite: bool, warm: bool, options: dic
     tables: dict[int, Any] = {}
     below: dict[int, Any] = {}
     with open_image(job.image, planes[0]) as source, extra_images(job) as extra, together():
-        if warm:
+        if source.dtype.str not in warmed:
             kinds: dict[str, Any] = {name: options[name] for name in _LOADED if name in options}
             local = options["background"] == "mesh" or bool({"background", "noise"} & extra.keys())
             kinds |= {"background": "mesh" if local else "global", "negatives": job.negatives is not None}
             kinds["others"] = {np.dtype(one.dtype) for one in extra.get("measure_on", {}).values()}
             kinds["drawn"] = [name for name, path in asked_for(job).items() if path is not None]
             reporter.warm(lambda: load(source, **kinds) if job.at is None else load_at(source, kinds))
+            warmed.add(source.dtype.str)
         page, budget = page_of(job, source, options)
         options |= extra
 

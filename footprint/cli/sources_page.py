@@ -78,7 +78,7 @@ def _body(image: Any, catalogue: Any, plan: Any, figures: Mapping[str, Any], par
     yield '<div class="bar2"><button id="wider">-</button><button id="closer">+</button> zoom</div><div id="view">'
     yield from _sky(image, catalogue, rows)
     yield '</div></div>\n<div><div class="bar2">'
-    yield '<input type="search" id="filter" aria-label="filter" placeholder="filter: letters of a name, or snr&gt;10 x&lt;200">'
+    yield '<input type="search" id="filter" aria-label="filter" placeholder="filter: a name, or snr&gt;10 x&lt;200">'
     yield '<label><input type="checkbox" id="all"> all columns</label> <button id="before">&lt;</button> <span id="which"></span>'
     yield ' <button id="after">&gt;</button></div><div id="rows"></div></div></div>\n<div id="chosen"></div>\n'
     yield from _data(catalogue, rows)

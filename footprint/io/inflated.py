@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import threading
 import zlib
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 
 # Compressed bytes read and bytes inflated at a time.
 _READ, _MADE = 1 << 16, 1 << 18
+# Bytes inflated at most beyond the last that are wanted, to come to the checksum of all: a FITS file ends within 2,880.
+_TAIL = 1 << 20
 # A copy of zlib's state with its window of 32 KiB, measured 47 KiB; one is kept every so many bytes to start again from.
 _STATE, _SPAN, _POINTS = 1 << 16, 32 << 20, 32
 
@@ -61,6 +64,15 @@ class Inflated:
                     view[done : done + len(piece)] = piece
                     done += len(piece)
             return done
+
+    def check(self) -> None:
+        """Compare what was read up to here with the checksum behind it, if that is near; zlib.error where they differ."""
+        with self._lock:
+            end = self._at + _TAIL
+            # Bytes that are missing behind the last that are wanted are missed by nobody.
+            with suppress(EOFError):
+                while self._at < end and self._some(_MADE):
+                    pass
 
     def _go(self, point: tuple[int, int, bytes, zlib._Decompress | None]) -> None:
         self._at, self._from, self._rest, engine = point

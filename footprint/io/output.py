@@ -231,10 +231,10 @@ def writing(path: object, resumable: bool = False) -> Iterator[None]:
 
 
 def reason(error: OSError | RuntimeError) -> str:
-    """Why a write failed; HDF5 tells the system's number in words only."""
+    """Why a write failed; HDF5 tells the system's number in words only, and astropy none of a full disk."""
     said = re.search(r"errno = (\d+)", str(error))
     number = getattr(error, "errno", None) or (int(said[1]) if said else None)
-    if number == errno.ENOSPC:
+    if number == errno.ENOSPC or "Not enough space on disk" in str(error):
         return "the disk is full"
     if number == errno.EDQUOT:
         return "your quota on this disk is used up"

@@ -154,6 +154,16 @@ def test_neighbours_share_their_light(rng):
     assert abs(np.median(table["flux"][1::2]) / 40 - 1) > 0.01
 
 
+def test_a_line_through_its_window_has_no_fit(device, rng):
+    """It was a Gaussian thousands of pixels long with the light of as many, and took it from all that the line ran through."""
+    image = (100 * np.exp(-((np.arange(40) - 20.3) ** 2) / (2 * S**2)) + rng.normal(0, 0.01, (300, 40))).astype("f4")
+    image[200, 20] += 1
+    how = {"flood": 3, "connectivity": 8, "deblend": True, "fit": "gaussian", "header": SKY, "background": 0.0, "noise": 1.0}
+    model = np.zeros_like(image)
+    table = fp.find_sources(image, 5, device=device, save_model=model, **how)
+    assert len(table) == 1 and np.isnan(table["fit_flux"][0]) and table["flags"][0] & 4 and not model.any()
+
+
 def test_what_two_take_from_each_other_settles():
     """Started at whole pixels, with the height of both: what the first pass leaves wrong the others mend."""
     image, beam = np.zeros((30, 40)), (S**-2, 0.0, S**-2)

@@ -177,8 +177,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/io/fits_tiles.py",
-        "self._band[0] != (lead, first)",
-        "self._band[0][1] != first",
+        "if where == lead and first <=",
+        "if first <=",
         ("tests/unit/test_io_fits_tiles.py::test_planes_of_a_cube_in_tiles",),
         "a band of tiles is that of another plane",
     ),

@@ -238,6 +238,12 @@ def test_a_real_browser_shows_it(page):
             browser.execute_script("return performance.getEntriesByType('resource').filter(e => !/^data:/.test(e.name)).length")
             == 0
         )
+        # Sizes of the plan stay on one line, and a narrow window has nothing beyond its edge.
+        plan = "[...document.querySelectorAll('td')].find(e => e.textContent === 'arena').parentElement"
+        assert browser.execute_script(f"return {plan}.getBoundingClientRect().height < 30")
+        browser.set_window_size(500, 900)
+        edges = browser.execute_script("const page = document.documentElement; return [page.scrollWidth, page.clientWidth]")
+        assert edges[0] <= edges[1] <= 500
         assert browser.title == "Sources in a<b>'.fits" and browser.get_log("browser") == []
         added = "const s = document.createElement('script'); s.textContent = 'window.ran = 1'; document.body.append(s);"
         assert browser.execute_script(f"{added} return window.ran") is None

@@ -178,6 +178,25 @@ def test_bytes_inside_gzip_files_at_any_place(tmp_path: Path, monkeypatch: pytes
     file.close()
 
 
+def test_a_gzipped_image_whose_bits_turned_over_is_refused(tmp_path: Path) -> None:
+    """Its pixels were other numbers, and a catalogue was made of them: the checksum behind them was never reached."""
+    import gzip
+
+    from astropy.io import fits
+
+    fits.writeto(tmp_path / "a.fits", _noise((100, 30), "i2"))
+    content = bytearray(gzip.compress((tmp_path / "a.fits").read_bytes(), 0))
+    content[5000] ^= 4
+    (tmp_path / "a.fits.gz").write_bytes(content)
+    with fp.open_image(tmp_path / "a.fits.gz") as image, pytest.raises(fp.FormatError, match=r"compressed.*incorrect data check"):
+        image.array()
+    # What is cut off behind the pixels is missed by nobody.
+    content[5000] ^= 4
+    (tmp_path / "a.fits.gz").write_bytes(content[:-9])
+    with fp.open_image(tmp_path / "a.fits.gz") as image:
+        np.testing.assert_array_equal(image.array(), fits.getdata(tmp_path / "a.fits"))
+
+
 @pytest.mark.parametrize("scaled", [False, True])
 @pytest.mark.parametrize("held", [True, False])
 def test_gzipped_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scaled: bool, held: bool) -> None:

@@ -86,13 +86,37 @@ def test_a_budget_smaller_than_a_compressed_image_does(tmp_path, rng, name):
         assert all(np.array_equal(whole[n], table[n]) for n in whole.colnames)
 
 
+def test_low_tiles_are_decompressed_together(tmp_path, rng, monkeypatch):
+    """Every row of tiles made astropy check its header and copy its table: ten times as long as decompressing it took."""
+    monkeypatch.setattr("footprint.io.fits_tiles._TOGETHER", 16 * 50 * 4)
+    data = rng.normal(size=(2, 70, 50)).astype(np.float32)
+    write(tmp_path / "a.fits.fz", data, compression_type="GZIP_2", quantize_level=0, tile_shape=(1, 3, 20))
+    with fp.open_image(tmp_path / "a.fits.fz", 1) as image:
+        tiles, asked = image._frames._frames, []
+        section = tiles._section
+
+        class Asked:
+            def __getitem__(self, part):
+                asked.append(part[-2])
+                return section[part]
+
+        monkeypatch.setattr(tiles, "_section", Asked())
+        for rows in (slice(0, 70), slice(5, 6), slice(7, 20), slice(19, 22), slice(20, 21), slice(69, 70)):
+            out = np.empty((rows.stop - rows.start, 50), np.float32)
+            tiles.read(1, 2, rows, out[None])
+            assert np.array_equal(out, data[1, rows])
+    # 15 rows at most, and no more tiles than hold what is asked for, or none.
+    wanted = [(0, 15), (15, 30), (30, 45), (45, 60), (60, 70), (3, 6), (6, 21), (21, 24), (18, 21), (69, 70)]
+    assert [(part.start, part.stop) for part in asked] == wanted
+
+
 def test_opening_tiles_decompresses_none(tmp_path, rng, monkeypatch):
     write(tmp_path / "a.fits.fz", rng.normal(size=(64, 64)).astype(np.float32))
 
     def refuse(*_):
         raise AssertionError("a tile was decompressed")
 
-    monkeypatch.setattr("footprint.io.fits_tiles.TiledFrames._band_at", refuse)
+    monkeypatch.setattr("footprint.io.fits_tiles.TiledFrames._bands_at", refuse)
     with fp.open_image(tmp_path / "a.fits.fz") as image, pytest.raises(fp.BudgetError):
         fp.find_sources(image, memory=1, blank="nan")
 

@@ -336,7 +336,7 @@ def test_formats_are_known_by_their_content(tmp_path):
 
 
 def test_a_file_like_another_is_searched_by_its_plan(tmp_path, rng):
-    """The plan alone is kept, not its memory, and for files whose reading takes as much; the results are their own."""
+    """For files whose reading takes as much; the results are their own. Its memory is kept, too, unless there is a budget."""
     fp.clear_cache()
     images, plans = rng.standard_normal((2, 300, 200)).astype("f4"), []
     for k, image in enumerate(images):
@@ -351,6 +351,11 @@ def test_a_file_like_another_is_searched_by_its_plan(tmp_path, rng):
         assert len(found) > 5 and all(np.array_equal(found[name], wanted[name]) for name in found.colnames), name
     assert plans[0] is plans[1] and len({id(plan) for plan in plans}) == 3
     fp.clear_cache()
-    with open_image(tmp_path / "0.fits") as image:
-        fp.find_sources(image, 3, device="cpu")
-    assert fp.cache_info()["plans"] == [], "a run on files leaves no memory behind"
+    for budget, kept in (("50MB", 0), (None, 1)):
+        with open_image(tmp_path / "0.fits") as image:
+            fp.find_sources(image, 3, memory=budget, device="cpu")
+        assert len(fp.cache_info()["plans"]) == kept, "a run on files within a budget leaves no memory behind"
+    with open_image(tmp_path / "1.fits") as image:
+        again = fp.find_sources(image, 3, device="cpu")
+    wanted = fp.find_sources(images[1], 3, device="cpu")
+    assert fp.cache_info()["hits"] and all(np.array_equal(again[name], wanted[name]) for name in wanted.colnames)

@@ -211,6 +211,9 @@ def test_what_failed_is_said(number: int, in_words: bool) -> None:
     assert str(caught.value) == f"v.h5: could not be written ({_REASONS[number]}); nothing was left behind."
     with pytest.raises(FormatError, match=r"\(Input/output error\)"), writing("v.h5"):
         raise OSError(errno.EIO, os.strerror(errno.EIO))
+    with pytest.raises(FormatError, match=r"\(the disk is full\)"), writing("v.fits"):
+        # As astropy says it.
+        raise OSError("Not enough space on disk: requested 112326, available 0. 47142 requested and 17056 written")
 
 
 @pytest.mark.parametrize("name", NAMES)

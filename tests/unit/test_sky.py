@@ -306,8 +306,9 @@ def test_the_budget_that_is_asked_for_is_enough(rng, sigma):
         {"CD1_1": 0.0, "CD1_2": 0.002, "CD2_1": 0.002, "CD2_2": 0.0},
         {"CTYPE1": "GLON-TAN", "CTYPE2": "GLAT-TAN"},
         {"CRVAL2": 89.9},
+        {"CTYPE1": "RA---TAN", "CTYPE2": "DEC--TAN", "LONPOLE": 100.0},
     ],
-    ids=["tall", "swapped", "turned", "galactic", "pole"],
+    ids=["tall", "swapped", "turned", "galactic", "pole", "gnomonic"],
 )
 def test_errors_on_the_sky_point_east_and_north_wherever_the_axes_do(image, axes):
     """An error along x was called one of RA, and all were scaled by the geometric mean of the pixel's sides."""

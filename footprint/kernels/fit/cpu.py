@@ -193,7 +193,7 @@ def _pass(
     beamed, free, every,
 ):  # fmt: skip
     """Fit every source once, less its neighbours' last fits, where they have changed since; all of them where ``every``."""
-    threads, cells, m = work.shape[0], starts.size - 1, 6 if free else 3
+    threads, cells, m, longest = work.shape[0], starts.size - 1, 6 if free else 3, 4.0 if free else np.inf
     for t in prange(threads):
         w, near = work[t], beside[t]
         normal, trial, step, start, p = np.zeros((7, 7)), np.zeros((6, 6)), np.zeros((5, 7)), np.zeros(6), np.zeros(8)
@@ -233,6 +233,8 @@ def _pass(
                     _batches(k, y, x, size, reach, boxes, old, before, starts, order, near, found, window, w)
                 within = max(0.8 * width, 2.0)
                 good = count > m and fit(p, m, top, left, side, w, within, sums, normal, trial, step, start) and p[0] > 0
+                # A deviation twice as long as the window is no length that the window tells of.
+                good = good and p[3] + p[5] <= longest * side * side * (p[3] * p[5] - p[4] * p[4])
                 gone[k] = not good
                 if good:
                     ready(p)

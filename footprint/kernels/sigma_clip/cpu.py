@@ -9,6 +9,8 @@ them.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from footprint.kernels.sigma_clip.clip_loops import (
@@ -219,8 +221,9 @@ def _count_turn(histogram, numbers, marks, stats, counts, dtype, capacity, sigma
         counts[COUNT] = max(marks[FRESH], 0)
         marks[PHASE] = ENDED
         return
-    mean = numbers[SUM] / n
-    std = np.sqrt(max(numbers[SQUARES] / n - mean * mean, 0.0))
+    # Squares of what is over 1e154 overflow: Python's own numbers do so without a word, and the catalogue says it.
+    mean = float(numbers[SUM]) / n
+    std = math.sqrt(variance) if (variance := max(float(numbers[SQUARES]) / n - mean * mean, 0.0)) < math.inf else math.nan
     middle = numbers[CENTER] + mean
     # Far from the mean, the offset eats the variance's digits: count again about it.
     if abs(mean) > FAR * std and not marks[RECENTRED]:
