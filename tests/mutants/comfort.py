@@ -40,4 +40,11 @@ MUTANTS = [
         ("tests/null/test_comfort.py::test_what_would_take_longer_in_parts_stays_whole",),
         "a job is slowed so that Ctrl-C is seen",
     ),
+    Mutant(
+        "footprint/ops/pipeline.py",
+        "            if more > 0:",
+        "            if False:",
+        ("tests/null/test_predict.py::test_parts_that_would_retrieve_the_phase_of_many_rows_for_few_slices_are_made_larger",),
+        "rows that every part computes again cost nothing",
+    ),
 ]
