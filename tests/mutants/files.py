@@ -17,6 +17,13 @@ BLOCKS = (CODED + "only_blocks_that_hold_the_rows_are_read",)
 
 MUTANTS = [
     Mutant(
+        "footprint/cli/finished.py",
+        "for name in job if (name in said) != (name in now)",
+        "for name in ()",
+        ("tests/unit/test_cli_outputs.py::test_a_finished_volume_is_not_resumed_and_says_what_it_was_made_with",),
+        "a setting that a finished volume has and this job has not is passed over",
+    ),
+    Mutant(
         "footprint/io/raw.py",
         "(min(first, at), max(last, at + nbytes))",
         "(at, at + nbytes)",
