@@ -70,7 +70,7 @@ class Op(ABC):
         moved = sum(spec.nbytes for spec in (*specs, *self.out_specs(*specs)))
         return Cost(moved, self.flops(*specs), looks=self.looks(*specs))
 
-    def extra(self, limits: Limits, cuts: Sequence[Cut], *specs: ArraySpec) -> tuple[Cost, ...]:
+    def extra_cost(self, limits: Limits, cuts: Sequence[Cut], *specs: ArraySpec) -> tuple[Cost, ...]:
         """What all parts cost beyond the whole, as each computes rows that its neighbours compute, too."""
         return ()
 

@@ -177,7 +177,7 @@ class Pipeline(Op):
             total = total + stage.op.cost(limits, *(known[name] for name in stage.reads))
         return total
 
-    def extra(self, limits: Limits, cuts: Sequence[Cut], *specs: ArraySpec) -> tuple[Cost, ...]:
+    def extra_cost(self, limits: Limits, cuts: Sequence[Cut], *specs: ArraySpec) -> tuple[Cost, ...]:
         """Of each operation: every part makes the rows that those behind it need. Work lies between what is read and made."""
         known, line = self.specs(*specs), self.fused()
         reaches = line._reaches(tuple(cut.axis for cut in cuts), {})
