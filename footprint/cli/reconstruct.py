@@ -13,6 +13,7 @@ from footprint.cli.axis import CENTER, check_axis_png, set_upright, tilt_unknown
 from footprint.cli.cast import cast_of, cast_options
 from footprint.cli.chosen import axis_in, axis_shifts_in, chosen, chosen_options, detector_of, rows_in, shifts_in, size_in
 from footprint.cli.config import config_option
+from footprint.cli.finished import is_finished, refusal
 from footprint.cli.log import logged
 from footprint.cli.peers import WithPeers
 from footprint.cli.render import Reporter, common_options
@@ -254,14 +255,19 @@ def command(
     check_names(read, {"out": target, "png": png, "axis-png": axis_png, "report": report, "log": log_file})
     files = Files(target, png, overwrite, resume, axis_png, report, compression, levels, zarr_format, image_format, quality)
     with logged(log_file, reporter):
-        files.check("float32" if options["center"].startswith("try:") else options["out_dtype"])
+        finished = is_finished(target, overwrite, resume)
+        if not finished:
+            files.check("float32" if options["center"].startswith("try:") else options["out_dtype"])
         asked = dict(options)
         with _open(scan, options) as opened:
             source = chosen(opened, options)
             job = _arguments(source, options)
+            about = _about(scan, source, asked | {name: job[name] for name in ("rows", "roi", "pixel_size", "iterations")})
+            if finished:
+                raise refusal(target, about, job)
             check_axis_png(axis_png, job["center"])
             turned = set_upright(source, job, memory, device)
-            about = turned | _about(scan, source, asked | {name: job[name] for name in ("rows", "roi", "pixel_size", "iterations")})
+            about = turned | about
             if isinstance(job["center"], Tries):
                 run_tries(source, job, about, files, reporter, memory, device, black_frames)
             else:

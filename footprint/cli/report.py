@@ -82,7 +82,10 @@ def _axis(run: Run) -> Iterator[str]:
     if found.axis is None:
         yield "<p>It was given.</p>\n"
     else:
-        yield from figure(curve_picture(*found.curve), "the search")
+        yield from figure(
+            curve_picture(*found.curve),
+            "the search: all axes that were tried, then those near the red line, which is the axis found",
+        )
 
 
 def _sinograms(run: Run) -> Iterator[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,9 @@ _AGAIN = "copy or write it again"
 _APART = 16 << 10
 # Bytes cast or byte-swapped at a time on their way to a file: enough for the disk, and still in the processor's cache.
 STAGED = 128 << 10
+# Arrays of so many bytes go to the disk while they are written, and not when the file is closed; a piece that has arrived there
+# leaves the system's memory, which then serves for the next one: pages that are new to it take longer than the copy into them.
+LARGE, _LEAVES = 256 << 20, 16 << 20
 
 
 def writing_bytes(stored: np.dtype, nbytes: int, given: Any, flip: bool = False) -> int:
@@ -98,6 +102,9 @@ class RawFrames:
         self._file = open(path, "r+b" if writable else "rb", buffering=0)
         self.inflated, self._inflating = inflated, Inflated.host_bytes(need) if inflated else 0
         self._lock = threading.Lock()
+        self._leaves = writable and need - self.offset >= LARGE and hasattr(os, "posix_fadvise")
+        # From and to which byte it was written since the beginning, and how much since the disk was last told.
+        self._written, self._since = (need, 0), 0
 
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
         """Bytes that reading holds beside ``out``: a staged piece, none for a contiguous ``out`` of the file's ``dtype``."""
@@ -245,3 +252,14 @@ class RawFrames:
             done = 0
             while done < len(view):
                 done += self._file.write(view[done : done + (1 << 30)])
+            if self._leaves:
+                self._leave(self.offset + at, len(view))
+
+    def _leave(self, at: int, nbytes: int) -> None:
+        """Have the disk begin with what was written, and the system let go of what has arrived."""
+        first, last = self._written
+        self._written, self._since = (min(first, at), max(last, at + nbytes)), self._since + nbytes
+        if self._since >= _LEAVES:
+            self._since = 0
+            with suppress(OSError):
+                os.posix_fadvise(self._file.fileno(), self._written[0], self._written[1] - self._written[0], os.POSIX_FADV_DONTNEED)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from footprint.plan.builder import Builder
 from footprint.plan.exact import Table
 from footprint.plan.rates import Cost
-from footprint.plan.slots import NOTHING, Given, Reach, Ref
+from footprint.plan.slots import NOTHING, Cut, Given, Reach, Ref
 from footprint.spec import ArraySpec, Limits
 
 
@@ -69,6 +69,10 @@ class Op(ABC):
         """What the operation costs on inputs of these specs: unless overridden, moving all inputs and outputs once, and `flops`."""
         moved = sum(spec.nbytes for spec in (*specs, *self.out_specs(*specs)))
         return Cost(moved, self.flops(*specs), looks=self.looks(*specs))
+
+    def extra_cost(self, limits: Limits, cuts: Sequence[Cut], *specs: ArraySpec) -> tuple[Cost, ...]:
+        """What all parts cost beyond the whole, as each computes rows that its neighbours compute, too."""
+        return ()
 
     def flops(self, *specs: ArraySpec) -> float:
         """Arithmetic operations on inputs of these specs."""

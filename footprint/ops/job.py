@@ -85,7 +85,9 @@ def job_of_op(limits: Limits, op: Op, ins: Sequence[Meeting], outs: Sequence[Mee
         nbytes //= max(total, 1)
         grains.append(_grain(op.grain_along(a, *specs) if number else op.grain(*specs), total, nbytes))
     first, finer = (grains[0] if grains else 1), tuple(grains[1:])
-    return Job(record, axes, sums, row, op.cost(limits, *specs), streamed, first, finer, op.whole_first(limits))
+    cost = op.cost(limits, *specs)
+    extra = lambda cuts: op.extra_cost(limits, cuts, *specs)
+    return Job(record, axes, sums, row, cost, streamed, first, finer, op.whole_first(limits), extra)
 
 
 def _grain(grain: int, total: int, nbytes: int) -> int:

@@ -77,7 +77,7 @@ class Paganin(ProjectionFilter):
         width = self.padded(n_x)
         _, _, reach = self._table(limits, width)
         rows = n_a * n_z
-        return Cost(24 * rows * width, rows * (10.0 * width * math.log2(len(reach)) + 8.0 * reach.sum()), 5)
+        return Cost(24 * rows * width, rows * 8.0 * reach.sum(), 5, rows * 10.0 * width * math.log2(len(reach)))
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """Record batches of projections: rows to spectra, their sums, and back."""

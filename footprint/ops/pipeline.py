@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from footprint.errors import ArgumentError
 from footprint.ops.base import Op
 from footprint.plan.builder import Builder
+from footprint.plan.predict import extent
 from footprint.plan.rates import Cost
-from footprint.plan.slots import NOTHING, Given, Halo, Reach, Ref
+from footprint.plan.slots import NOTHING, Cut, Given, Halo, Reach, Ref
 from footprint.spec import ArraySpec, Limits
 
 
@@ -175,6 +176,24 @@ class Pipeline(Op):
         for stage in self.fused().stages:
             total = total + stage.op.cost(limits, *(known[name] for name in stage.reads))
         return total
+
+    def extra_cost(self, limits: Limits, cuts: Sequence[Cut], *specs: ArraySpec) -> tuple[Cost, ...]:
+        """Of each operation: every part makes the rows that those behind it need. Work lies between what is read and made."""
+        known, line = self.specs(*specs), self.fused()
+        reaches = line._reaches(tuple(cut.axis for cut in cuts), {})
+
+        def often(name: str) -> float:
+            held = [(cut, reaches[name][cut.axis]) for cut in cuts if cut.axis in reaches.get(name, {})]
+            held = [(cut, reach) for cut, reach in held if reach != NOTHING and cut.axis in known[name].axes]
+            return math.prod(extent(reach, cut, known[name].length(cut.axis)) for cut, reach in held)
+
+        found = []
+        for stage in line.stages:
+            made = max(map(often, stage.writes), default=1.0)
+            more = (max(map(often, stage.reads[:1]), default=made) + made) / 2 - 1
+            if more > 0:
+                found.append(stage.op.cost(limits, *(known[name] for name in stage.reads)).times(more))
+        return tuple(found)
 
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The names of the pipeline's inputs and outputs."""

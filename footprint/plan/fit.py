@@ -165,7 +165,7 @@ class _Search:
         lanes = rung.lanes if parts > 1 else SERIAL
         plan = finish(builder, self.name, lanes, min(rung.copies, parts))
         crossing = crossed(builder, self.rate)
-        plan = replace(plan, seconds=lane_seconds(self.rate, self.job.cost, builder, crossing))
+        plan = replace(plan, seconds=lane_seconds(self.rate, self.job.cost, builder, crossing, self.job.extra(builder.cuts)))
         if not rung.keep:
             self._again[plan.cuts] = crossing.again
         if self.smallest is None or plan.footprint.total < self.smallest.total:
@@ -196,9 +196,10 @@ class _Search:
         rungs = (*_LADDER, _LAST[0])
         best = self.fastest(rungs)
         if best is not None and self._again[best.cuts] >= _DEAR:
-            # Many rows are read twice, as two parts need them: without overlap there is one copy, and so room for larger parts.
-            alone = self.serial(*next(self.levels()), _LAST[0])
-            best = alone if alone is not None and self.total(alone) < 0.98 * self.total(best) else best
+            # Many rows are read and computed twice, as two parts need them: larger parts are tried, and one copy without overlap,
+            # which leaves room for larger ones still.
+            for other in (self.fastest(rungs, _LARGE), self.serial(*next(self.levels()), _LAST[0])):
+                best = other if other is not None and self.total(other) < 0.98 * self.total(best) else best
             # Or every pass reads all of it: then what has crossed the bus once may stay on the device.
             if self.passes(best):
                 kept = self.fastest(tuple(replace(rung, keep=True) for rung in rungs))
@@ -210,11 +211,11 @@ class _Search:
         several = len(plan.phases) > 1 or plan.phases[0].flag is not None
         return bool(plan.cuts) and several and self.limits.devices == 1 and not self.limits.host
 
-    def fastest(self, rungs: tuple[_Rung, ...]) -> Plan | None:
+    def fastest(self, rungs: tuple[_Rung, ...], blocks: tuple[int, ...] = ()) -> Plan | None:
         """The plan that is predicted to be the fastest on rungs that take less and less memory; None where none fits."""
         total, each = self.grains(), max(self.job.part_bytes * self.job.grain, 1)
         most = self.share(total)
-        blocks = _BLOCKS if self.limits.host else (*_LARGE, *_BLOCKS)
+        blocks = blocks or (_BLOCKS if self.limits.host else (*_LARGE, *_BLOCKS))
         sizes = sorted({max(1, min(most, block // each)) for block in blocks}, reverse=True)
         best: Plan | None = None
         for rung in rungs:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from footprint.plan.builder import Builder
 from footprint.plan.rates import Cost
+from footprint.plan.slots import Cut
 
 Record = Callable[[Builder], None]
 
@@ -29,6 +30,8 @@ class Job:
         Bytes that pass from one lane to the next for one row along the first axis.
     cost
         Of the whole job, on the device that its kernels run on.
+    extra
+        ``extra(cuts)``: of every operation in turn, what parts cost beyond that, as each computes rows that others compute, too.
     streamed
         Whether there is anything to overlap with computing.
     grain
@@ -48,3 +51,4 @@ class Job:
     grain: int = 1
     finer: tuple[int, ...] = ()
     whole_first: bool = False
+    extra: Callable[[Sequence[Cut]], Sequence[Cost]] = lambda cuts: ()

@@ -68,10 +68,13 @@ def crossed(b: Builder, rate: Rates) -> Crossed:
     return found
 
 
-def lane_seconds(rate: Rates, cost: Cost, b: Builder, crossing: Crossed) -> tuple[tuple[str, float], ...]:
-    """Seconds of every lane in all, ``cost`` being that of the whole job where kernels run."""
+def lane_seconds(
+    rate: Rates, cost: Cost, b: Builder, crossing: Crossed, extra: Sequence[Cost] = ()
+) -> tuple[tuple[str, float], ...]:
+    """Seconds of every lane in all: ``cost`` is that of the whole job where kernels run, ``extra`` what its parts do twice."""
     parts = math.prod(cut.count for cut in b.cuts)
     compute = float(cost.seconds(rate)) + (parts - 1) * cost.launches * rate.launch
+    compute += float(sum(more.seconds(rate) for more in extra))
     found = {"read": crossing.read, "upload": crossing.up / rate.link, "compute": compute}
     found |= {"download": crossing.down / rate.link, "write": crossing.written}
     return tuple(found.items())

@@ -89,6 +89,10 @@ class Cost:
         launches, transforms = self.launches + other.launches, self.transforms + other.transforms
         return Cost(self.nbytes + other.nbytes, self.flops + other.flops, launches, transforms, self.looks + other.looks)
 
+    def times(self, share: float) -> Cost:
+        """That of so many times the rows, without the starts."""
+        return Cost(share * self.nbytes, share * self.flops, 0, share * self.transforms, share * self.looks)
+
     def seconds(self, rate: Rates) -> float:
         """By a device's rates: the slower of moving and computing, and the starts."""
         computing = self.flops / rate.flops + self.looks / rate.looks

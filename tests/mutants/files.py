@@ -17,6 +17,20 @@ BLOCKS = (CODED + "only_blocks_that_hold_the_rows_are_read",)
 
 MUTANTS = [
     Mutant(
+        "footprint/cli/finished.py",
+        "for name in job if (name in said) != (name in now)",
+        "for name in ()",
+        ("tests/unit/test_cli_outputs.py::test_a_finished_volume_is_not_resumed_and_says_what_it_was_made_with",),
+        "a setting that a finished volume has and this job has not is passed over",
+    ),
+    Mutant(
+        "footprint/io/raw.py",
+        "(min(first, at), max(last, at + nbytes))",
+        "(at, at + nbytes)",
+        ("tests/unit/test_io_volume.py::test_a_large_volume_goes_to_the_disk_while_it_is_written",),
+        "only the last piece written is let go of",
+    ),
+    Mutant(
         DECODER, "if distance == 0 or distance > to - start:", "if distance == 0:", DAMAGE, "what lies before a block is repeated"
     ),
     Mutant(DECODER, "if count < 0 or count + 4 > stop - to:", "if count < 0:", DAMAGE, "repeats run past a block"),

@@ -191,3 +191,17 @@ def test_where_slices_are_made_in_parts_more_memory_takes_no_longer(tmp_path, co
                 # Sizes of parts are whole numbers, so that a little more memory may gain nothing.
                 assert _lane(plan, "read") <= 1.2 * before, (budget, plan.cuts, plan.notes)
                 before = min(before, _lane(plan, "read"))
+
+
+def test_parts_that_would_retrieve_the_phase_of_many_rows_for_few_slices_are_made_larger():
+    """Every part needs 64 rows more on both sides; parts of 5 slices computed 26 times the rows that there are."""
+    settings = {"method": "fourier", "written": True, "device": "cpu", "dtype": "uint16"}
+    phase = fp.steps(phase={"delta_beta": 20, "energy": 25, "distance": 0.05, "pixel_size": 2e-6})
+    plan = fp.plan_reconstruct((300, 1024, 512), steps=phase, memory="1GB", **settings)
+    assert plan.cuts[0].size >= 64
+    tight = fp.plan_reconstruct((300, 1024, 512), steps=phase, memory="200MB", **settings)
+    assert tight.cuts[0].size < plan.cuts[0].size / 2
+    # What parts compute again is foretold; without a step that looks at its neighbours nothing is.
+    assert _lane(tight, "compute") > 1.1 * _lane(plan, "compute")
+    plain = [fp.plan_reconstruct((300, 1024, 512), memory=memory, **settings) for memory in ("1GB", "200MB")]
+    assert _lane(plain[0], "compute") == pytest.approx(_lane(plain[1], "compute"), rel=0.02)

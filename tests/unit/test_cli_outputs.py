@@ -179,3 +179,21 @@ def test_a_plan_takes_the_command_of_the_job_and_counts_its_writer(shell, folder
     # The image's bytes, each turned round on its way; a .npy takes them as they are.
     assert planned["plan_library"] == 40 * 30 * 4
     assert json.loads(shell(*"plan convolve image.npy mask.npy -o new.npy --json".split())[1])["plan_library"] == 0
+
+
+@pytest.mark.parametrize("name", ["finished.h5", "finished.tif", "finished", "finished.zarr"])
+def test_a_finished_volume_is_not_resumed_and_says_what_it_was_made_with(shell, folder, tmp_path, name):
+    target = str(tmp_path / name)
+    job = ("reconstruct", "scan.nx", "-o", target, "--center", "24.2", "--roi", "2,30,2,30", "--memory", "300MB")
+    assert shell(*job)[0] == 0
+    code, _, error = shell(*job, "--resume")
+    assert code == 2 and "is finished: there is nothing left to resume" in error
+    code, _, error = shell(
+        *job, "--resume", "--filter", "hann", "--rows", "1:2", "--center", "24.5", "--rings", "sorting", "--cutoff", "0.5"
+    )
+    assert code == 2 and "is finished, but was made with other settings: " in error
+    for word in ("filter was ramlak and is now hann", "center was 24.2 and is now 24.5", "rows was 0:", " is now 1:2", "1 more"):
+        assert word in error
+    # What it was made with and is not asked for now counts, too; a scan of another name may be the same file.
+    code, _, error = shell("reconstruct", str(folder / "scan.nx"), *job[2:6], "--memory", "300MB", "--resume")
+    assert code == 2 and "other settings: roi was" in error and "is now not given; give --overwrite" in error

@@ -18,6 +18,7 @@ import pytest
 import tifffile
 
 from footprint.errors import ArgumentError, FormatError, ShapeError
+from footprint.io import raw
 from footprint.io.output import writing
 from footprint.io.raw import RawFrames
 from footprint.io.volume import check_volume, create_volume
@@ -159,6 +160,7 @@ def test_a_row_set_is_the_set_of_what_was_put_in(rng: np.random.Generator) -> No
 
 _CHILD = """
 import sys, time, numpy as np
+from footprint.io import raw
 from footprint.io.output import writing
 from footprint.io.raw import RawFrames
 from footprint.io.volume import create_volume
@@ -306,3 +308,26 @@ def test_wrong_pieces(tmp_path: Path) -> None:
     with pytest.raises(ShapeError, match="casts to"), create_volume(tmp_path / "v.h5", (2, 3, 4), "uint8") as volume:
         volume.write(slice(0, 2), np.ones((2, 3, 4), np.float32))
     assert os.listdir(tmp_path) == []
+
+
+def test_a_large_volume_goes_to_the_disk_while_it_is_written(tmp_path, monkeypatch):
+    """What is written is told to the disk piece by piece, in any order of pieces; all of it is there when the file is closed."""
+    told = []
+    monkeypatch.setattr(raw, "LARGE", 1)
+    monkeypatch.setattr(raw, "_LEAVES", 4 * 20 * 30 * 2)
+    monkeypatch.setattr(raw.os, "posix_fadvise", lambda fd, first, count, how: told.append((first, count)))
+    values = np.random.default_rng(1).random((10, 20, 30), dtype=np.float32)
+    with create_volume(tmp_path / "v.h5", values.shape) as volume:
+        for z in (4, 6, 0, 2, 8):
+            volume.write(slice(z, z + 2), values[z : z + 2])
+    with h5py.File(tmp_path / "v.h5") as file:
+        data = file["entry/reconstruction/results/data"]
+        assert np.array_equal(data[()], values)
+        start, slices = data.id.get_offset(), 4 * 20 * 30
+    # All from the first byte written to the last, whatever lies between.
+    assert told == [(start + a * slices, (b - a) * slices) for a, b in ((4, 6), (4, 8), (0, 8), (0, 8), (0, 10))]
+    told.clear()
+    monkeypatch.setattr(raw, "LARGE", values.nbytes + 1)
+    with create_volume(tmp_path / "w.h5", values.shape) as volume:
+        volume.write(slice(0, 10), values)
+    assert not told

@@ -1,0 +1,76 @@
+"""What ``--resume`` says of a volume that is finished: whether this job, or one of other settings, made it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from footprint.errors import FootprintError, FormatError
+
+# Said of every volume, or found while it is made.
+_NOT_ASKED = ("program", "sample", "unit")
+_SHOWN = 4
+
+
+def is_finished(path: str, overwrite: bool, resume: bool) -> bool:
+    """Whether there is nothing left to resume: what has its name is complete."""
+    target = Path(path)
+    return resume and not overwrite and (target.is_file() or (target.is_dir() and any(target.iterdir())))
+
+
+def refusal(path: str, about: Mapping[str, Any], job: Mapping[str, Any]) -> FormatError:
+    """Why a finished volume is not resumed: where the settings that it was made with differ from these, they are named.
+
+    Parameters
+    ----------
+    path
+        The volume.
+    about
+        What this job's volume would say of itself.
+    job
+        The options, for those that are known in other words there.
+    """
+    done = FormatError(path, "is finished: there is nothing left to resume", "give --overwrite to make it anew")
+    said = _said(path)
+    now = {name: str(value) for name, value in about.items() if name not in _NOT_ASKED}
+    now |= {"dtype": str(job["out_dtype"]), "steps": str(job["steps"] or "")}
+    with suppress(TypeError, ValueError):
+        now["center"] = str(float(job["center"]))
+    if "filter" not in said:
+        return done
+    # An option that has no value is not among what is said.
+    names = [name for name in now if name in said] + [name for name in job if (name in said) != (name in now) and name != "center"]
+    differ = [(name, said.get(name) or "not given", now.get(name) or "not given") for name in dict.fromkeys([*names, "steps"])]
+    differ = [(name, before, after) for name, before, after in differ if not _same(name, before, after)]
+    if not differ:
+        return done
+    told = ", ".join(f"{name} was {before} and is now {after}" for name, before, after in differ[:_SHOWN])
+    told += f", and {len(differ) - _SHOWN} more" if len(differ) > _SHOWN else ""
+    return FormatError(path, f"is finished, but was made with other settings: {told}", "give --overwrite, or another name")
+
+
+def _said(path: str) -> dict[str, str]:
+    """What a volume says of itself, by name."""
+    from footprint.io.volume_source import open_volume
+
+    try:
+        volume = open_volume(path)
+    except (FootprintError, OSError):
+        return {}
+    volume.close()
+    return {name.rpartition("@")[2].removeprefix("footprint."): text for name, text in volume.about}
+
+
+def _same(name: str, before: str, after: str) -> bool:
+    if name == "scan" and os.path.exists(before) and os.path.exists(after):
+        return os.path.samefile(before, after)
+    with suppress(ValueError):
+        return abs(float(before) - float(after)) <= 1e-9 * abs(float(after))
+    # Lists come back of one format, and tuples of another.
+    return before.translate(_BRACKETS) == after.translate(_BRACKETS)
+
+
+_BRACKETS = str.maketrans("", "", "()[] ")
