@@ -329,65 +329,6 @@ def product(conjugate: bool) -> Any:
     return run
 
 
-def _spread(e: _Numbers) -> None:
-    """Rows of vectors to a tile and 0 to those behind them, and the largest bits but the sign's of every lane."""
-    b, lanes = e.b, e.kind.count
-    at, pitch, to, skip, rows, vectors, total, free = (e.args[i] for i in (1, 2, 4, 5, 6, 7, 8, 9))
-    whole = ir.VectorType(ir.IntType(8 * e.itemsize), lanes)
-    size = ir.Constant(whole, [(1 << (8 * e.itemsize - 1)) - 1] * lanes)
-    most = cgutils.alloca_once_value(b, b.bitcast(e.load(3, free), whole))
-    with cgutils.for_range(b, rows) as row:
-        source, target = e.add(at, e.mul(pitch, row.index)), e.add(to, e.mul(row.index, 2 * lanes))
-        with cgutils.for_range(b, vectors) as column:
-            x = e.load(0, e.add(source, e.mul(column.index, lanes)))
-            e.store(x, 3, e.add(target, e.mul(skip, column.index)))
-            bits, held = b.and_(b.bitcast(x, whole), size), b.load(most)
-            b.store(b.select(b.icmp_unsigned(">", bits, held), bits, held), most)
-    with cgutils.for_range(b, vectors) as column:
-        with cgutils.for_range_slice(b, rows, total, ir.Constant(rows.type, 1)) as (row, _):
-            e.store(e.zero(), 3, e.add(e.add(to, e.mul(row, 2 * lanes)), e.mul(skip, column.index)))
-    e.store(b.bitcast(b.load(most), e.kind), 3, free)
-
-
-@intrinsic
-def spread(typing_context, src, at, pitch, x, to, skip, rows, vectors, total, free):  # type: ignore[no-untyped-def]
-    """See `_spread`: from (src, at, pitch) to one part of a tile (x, to), whose vectors of a row are ``skip`` apart.
-
-    Of ``total`` rows those from ``rows`` on are 0. ``x[free]`` and on holds the largest |x| of every lane so far; what is not
-    finite is larger than all that is.
-    """
-
-    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        _spread(_Numbers(context, builder, signature, args))
-        return context.get_dummy_value()
-
-    n = types.int64
-    return types.void(src, n, n, x, n, n, n, n, n, n), code
-
-
-def _gather(e: _Numbers) -> None:
-    b, lanes = e.b, e.kind.count
-    at, skip, to, pitch, rows, vectors, factor = (e.args[i] for i in (1, 2, 4, 5, 6, 7, 9))
-    one, other = e.splat(8, factor), e.splat(8, e.add(factor, 1))
-    with cgutils.for_range(b, rows) as row:
-        source, target = e.add(at, e.mul(row.index, 2 * lanes)), e.add(to, e.mul(pitch, row.index))
-        with cgutils.for_range(b, vectors) as column:
-            x = e.load(0, e.add(source, e.mul(skip, column.index)))
-            e.store(b.fmul(b.fmul(x, one), other), 3, e.add(target, e.mul(column.index, lanes)))
-
-
-@intrinsic
-def gather(typing_context, x, at, skip, dst, to, pitch, rows, vectors, w, factor):  # type: ignore[no-untyped-def]
-    """Rows of one part of a tile (x, at, skip) to (dst, to, pitch), times w[factor] and then w[factor + 1]."""
-
-    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        _gather(_Numbers(context, builder, signature, args))
-        return context.get_dummy_value()
-
-    n = types.int64
-    return types.void(x, n, n, dst, n, n, n, n, w, n), code
-
-
 forward_turned, backward_turned = turned(-1), turned(1)
 forward, backward = plain(-1, False), plain(1, False)
 forward_across, backward_across = plain(-1, True), plain(1, True)
