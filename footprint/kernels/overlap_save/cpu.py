@@ -35,7 +35,7 @@ _WORK = 200
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _await(image, stored, kind, out, unit, last, each, shapes, g, y0, x0, r, rows):
-    """Rows from ``r`` on of where a tile's results go, and of what the next one is made of: on their way while it is transformed."""
+    """Have rows from ``r`` on of where a tile's results go, and of what the next is made of, brought while it is transformed."""
     apart()
     height, width, tall, columns = shapes
     across, down, right, i0, j0 = g[1], g[6], g[7], g[8], g[9]
@@ -64,7 +64,7 @@ def _units(
     tile, across, m1, m2, n1, n2, down, right, i0, j0, taps, wide, taps_x, add = g
     lanes, strip, sides = BYTES // work.itemsize, strip_of(work, tile), (tile, across, 2)
     each, free = (columns + right - 1) // right, base + across // lanes * strip
-    roots_y, roots_x, turns = 2 * tile * across, 2 * tile * (across + 1), 2 * tile * (across + 1) + 2 * across
+    roots_y, roots_x, halves = 2 * tile * across, 2 * tile * (across + 1), 2 * tile * (across + 1) + 2 * across
     for unit in range(first, last):
         y, left = unit // each * down, unit % each * right
         tall, count = min(down, rows - y), min(right, columns - left)
@@ -79,14 +79,21 @@ def _units(
         if size != BLANK or math.isnan(shared[0]):
             if size != 0:
                 weigh(work, base, sides, size)
-            some = (min(held[1], across) + lanes - 1) // lanes
-            halves_forward(work, base, some, shared, roots_y, turns, tile, m1, m2)
-            for t in range(tile // lanes):
-                at = base + t * 2 * lanes * lanes
-                _await(image, stored, kind, out, unit, last, each, shapes, g, y0, x0, t * lanes, lanes)
-                through(work, at, 2 * lanes, strip, shared, roots_x, t * across * 2 * lanes, n1, n2)
-            some = (min(count, across) + lanes - 1) // lanes
-            halves_back(work, base, some, shared, roots_y, turns, tile, m1, m2)
+            some, others = (min(held[1], across) + lanes - 1) // lanes, (min(count, across) + lanes - 1) // lanes
+            # In so many turns as this has, a few rows each: more at once would have to wait for each other.
+            turns, r = some + tile // lanes + others, 0
+            for turn in range(turns):
+                _await(image, stored, kind, out, unit, last, each, shapes, g, y0, x0, r, (tile + turns - 1) // turns)
+                r += (tile + turns - 1) // turns
+                if turn < some:
+                    halves_forward(work, base + turn * strip, 1, shared, roots_y, halves + 2 * lanes * turn, tile, m1, m2)
+                elif turn < some + tile // lanes:
+                    t = turn - some
+                    at, there = base + t * 2 * lanes * lanes, t * across * 2 * lanes
+                    through(work, at, 2 * lanes, strip, shared, roots_x, there, n1, n2)
+                else:
+                    s = turn - some - tile // lanes
+                    halves_back(work, base + s * strip, 1, shared, roots_y, halves + 2 * lanes * s, tile, m1, m2)
         store(work, base, out, to, columns, sides, tall, count, size + sized, add, lost, free)
         if odd:
             # The tile has been stored: what it lies in is free for rows of the image.

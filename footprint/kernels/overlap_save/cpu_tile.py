@@ -1,7 +1,7 @@
 """What every kernel of overlap-save does with a tile: fill its parts, bring both to one size, store their results.
 
-What functions here are told of ``sides`` are a tile's rows, the vectors' elements of a part of a row, and how many parts side by side
-in memory are meant: two where the right half of a row is the imaginary part of the left one, and 1 otherwise.
+``sides`` are a tile's rows, the elements of a part of a row, and how many parts are meant that lie side by side in memory: 2 where
+the right half of a row is the imaginary part of the left one, else 1.
 """
 
 from __future__ import annotations
@@ -140,7 +140,11 @@ def store(work, at, out, to, columns, sides, rows, count, exponent, add, lost, f
     """Results of a tile, at their own size; where they add to what is there, ``lost`` keeps what is rounded away."""
     apart()
     (tile, across, _), lanes, half = sides, BYTES // work.itemsize, exponent // 2
-    skip, one, other = strip_of(work, tile), work.dtype.type(math.ldexp(1.0, half)), work.dtype.type(math.ldexp(1.0, exponent - half))
+    skip, one, other = (
+        strip_of(work, tile),
+        work.dtype.type(math.ldexp(1.0, half)),
+        work.dtype.type(math.ldexp(1.0, exponent - half)),
+    )
     if not add:
         work[free], work[free + 1] = one, other
         gather(work, at, skip, out, to, columns, rows, across // lanes, count, work, free)
