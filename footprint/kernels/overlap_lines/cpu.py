@@ -19,6 +19,7 @@ from footprint.kernels.overlap_save.cpu import source_of
 from footprint.kernels.overlap_save.cpu_dft import times, times_conjugate
 from footprint.kernels.overlap_save.cpu_lines import columns_back, columns_forward, kept, rows_forward, strip_of, through
 from footprint.kernels.overlap_save.cpu_odd import spoil
+from footprint.kernels.overlap_save.cpu_rows import await_rows
 from footprint.kernels.overlap_save.cpu_tile import (
     exponents,
     line_in,
@@ -69,6 +70,17 @@ def _turn(work, at, tile, shared, twiddles, conjugate):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _await(image, following, last, each, shapes, g, y0, x0, r, count):
+    """Have samples from ``r`` on of what the following pair is made of brought while this one is transformed."""
+    apart()
+    (height, width, _), across, j0 = shapes, g[3], g[4]
+    y, x = following // each + y0, following % each * 2 * across + x0 + j0 + r
+    some = min(x + count, width) - max(x, 0)
+    if following < last and 0 <= y < height and some > 0 and image.size > 0:
+        await_rows(image, y * width + max(x, 0), 0, 1, some)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _units(
     image, stored, kind, weights, out, lost, work, base, shared, first, last, shapes, g, y0, x0, code_y, code_x, cval, sized
 ):
@@ -91,13 +103,20 @@ def _units(
             most, odds = ((size, most[1]), (odd, False)) if h == 0 else ((most[0], size), (odds[0], odd))
         sizes = exponents(most, work.itemsize)
         weigh_both(work, base, (tile, tile, 1), sizes)
-        columns_forward(work, base, tile // lanes, shared, roots, tile, n1, n2)
-        for t in range(tile // lanes):
+        many = tile // lanes
+        share = (2 * tile * tile + 3 * many - 1) // (3 * many)
+        for turn in range(3 * many):
+            _await(image, unit + 1, last, each, shapes, g, y0, x0, turn * share, share)
+            t = turn % many
             at = base + t * 2 * lanes * lanes
-            _turn(work, at, tile, shared, twiddles + t * line, False)
-            through(work, at, 2 * lanes, strip, shared, roots, t * line, n1, n2)
-            _turn(work, at, tile, shared, twiddles + t * line, True)
-        columns_back(work, base, tile // lanes, shared, roots, tile, n1, n2)
+            if turn < many:
+                columns_forward(work, base + t * strip, 1, shared, roots, tile, n1, n2)
+            elif turn < 2 * many:
+                _turn(work, at, tile, shared, twiddles + t * line, False)
+                through(work, at, 2 * lanes, strip, shared, roots, t * line, n1, n2)
+                _turn(work, at, tile, shared, twiddles + t * line, True)
+            else:
+                columns_back(work, base + t * strip, 1, shared, roots, tile, n1, n2)
         for h in range(2):
             if counts[h] > 0:
                 to, at, whole = y * columns + left + h * across, base + h * lanes, counts[h] // tile
