@@ -1,8 +1,8 @@
 """Means of float32 over some dozen pixels a side on the CPU, in one pass: few additions a pixel, and nothing is taken off again.
 
-Sums across are made of sums of 1, 2, 4, ... neighbours, each of which is the sum of two of the ones before. Neighbouring rows of
-sums down share the sum of what lies under all their windows, made of sums of as many rows; to that each adds its own rows before
-and after.
+Sums across are made of sums of 1, 2, 4, ... neighbours, each the sum of two of the ones before, up to a vector's length, and then
+of whole vectors of these. Neighbouring rows of sums down share the sum of what lies under all their windows, made of sums of as many
+rows; to that each adds its own rows before and after.
 """
 
 from __future__ import annotations
@@ -27,25 +27,81 @@ _CHAINS = 4
 """Sums that go side by side: each waits for its own last one."""
 
 
+def _behind(e: Emit, vector: Any, right: Any, by: int) -> Any:
+    """What begins ``by`` elements behind a vector, of which ``right`` is the next."""
+    places = ir.Constant(ir.VectorType(ir.IntType(32), _LANES), list(range(by, by + _LANES)))
+    return e.b.shuffle_vector(vector, right, places) if by else vector
+
+
+def _near(e: Emit, rest: int, line: Any, beside: Any, count: Any) -> None:
+    """Sums of as many neighbours as a vector has lanes, where the line's samples lay, and of ``rest`` of them ``beside``."""
+    b, held = e.b, []
+    for _ in range(_LANES.bit_length() - 1):
+        held.append(cgutils.alloca_once_value(b, e.zero()))
+    with cgutils.for_range(b, count) as vector:
+        # From the right end on: what a vector needs of the next one is known.
+        x = e.mul(b.sub(b.sub(count, vector.index), e.index(1)), _LANES)
+        total, few_of, done = e.load(0, e.add(line, x)), None, 0
+        for level, one in enumerate(held):
+            right, size = b.load(one), 1 << level
+            b.store(total, one)
+            if rest & size:
+                more = _behind(e, total, right, done)
+                few_of, done = more if few_of is None else b.fadd(few_of, more), done + size
+            total = b.fadd(total, _behind(e, total, right, size))
+        e.store(total, 0, e.add(line, x))
+        if few_of is not None:
+            e.store(few_of, 0, e.add(beside, x))
+
+
 @intrinsic
-def _added(typing_context, line, at, more, to, fresh, count):  # type: ignore[no-untyped-def]
-    """``count`` vectors at ``to`` become those at ``at`` and those at ``more``; or where they are ``fresh`` the latter alone."""
+def _sums_near(typing_context, work, rest, line, beside, count):  # type: ignore[no-untyped-def]
+    """See `_near`: of ``count`` vectors of a line of ``work``."""
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
         def write(e: Emit) -> None:
-            b, (at, more, to, fresh, count) = e.b, e.args[1:]
-            with b.if_else(b.trunc(fresh, ir.IntType(1))) as (new, old):
-                with new, cgutils.for_range(b, count) as vector:
-                    x = e.mul(vector.index, _LANES)
-                    e.store(e.load(0, e.add(more, x)), 0, e.add(to, x))
-                with old, cgutils.for_range(b, count) as vector:
-                    x = e.mul(vector.index, _LANES)
-                    e.store(b.fadd(e.load(0, e.add(at, x)), e.load(0, e.add(more, x))), 0, e.add(to, x))
+            for rest in range(_LANES):
+                with e.b.if_then(e.b.icmp_signed("==", e.args[1], e.index(rest))):
+                    _near(e, rest, *e.args[2:])
 
         return own(context, builder, signature, args, write)
 
     n = types.int64
-    return types.void(line, n, n, n, types.uint8, n), code
+    return types.void(work, n, n, n, n), code
+
+
+@intrinsic
+def _sums_far(typing_context, work, whole, line, beside, to, count):  # type: ignore[no-untyped-def]
+    """``count`` vectors, in groups of `_CHAINS`, of the sums of ``whole`` vectors of the line; those that lie ``beside`` are added.
+
+    ``beside`` is less than 0 where there are none.
+    """
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        def write(e: Emit) -> None:
+            b, (whole, line, beside, to, count) = e.b, e.args[1:]
+            held = [cgutils.alloca_once(b, e.kind) for _ in range(2 * _CHAINS)]
+            some, twos = b.icmp_signed(">=", beside, e.index(0)), e.mul(b.sdiv(whole, e.index(2)), 2)
+            with cgutils.for_range_slice(b, e.index(0), count, e.index(_CHAINS)) as (vector, _):
+                at = e.add(line, e.mul(vector, _LANES))
+                for chain in held:
+                    b.store(e.zero(), chain)
+                with b.if_then(some):
+                    for i, chain in enumerate(held[:_CHAINS]):
+                        b.store(e.load(0, e.add(e.add(beside, e.mul(e.add(vector, whole), _LANES)), i * _LANES)), chain)
+                for half, low, high, step in ((2, e.index(0), twos, 2), (1, twos, whole, 1)):
+                    with cgutils.for_range_slice(b, low, high, e.index(step)) as (t, _):
+                        for i, chain in enumerate(held[: half * _CHAINS]):
+                            value = e.load(0, e.add(at, e.mul(e.add(t, i // _CHAINS + i % _CHAINS), _LANES)))
+                            b.store(b.fadd(b.load(chain), value), chain)
+                for i in range(_CHAINS):
+                    total = b.fadd(b.load(held[i]), b.load(held[_CHAINS + i]))
+                    e.store(total, 0, e.add(e.add(to, e.mul(vector, _LANES)), i * _LANES))
+
+        return own(context, builder, signature, args, write)
+
+    n = types.int64
+    return types.void(work, n, n, n, n, n), code
 
 
 def _next(e: Emit, slot: Any, t: Any, rows: Any) -> Any:
@@ -135,25 +191,10 @@ def _down(typing_context, ring, at, pitch, slot, rows, taps, weight, out, to, st
 
 
 @njit(cache=True, nogil=True)
-def _across(work, line, to, taps, count, need):
-    """Sums across ``taps`` of what lies in the line, which is used up."""
-    apart()
-    size, done, left = 1, 0, taps
-    while left > 0:
-        if left % 2 == 1:
-            _added(work, to, line + done, to, done == 0, count)
-            done += size
-        left //= 2
-        if left > 0:
-            _added(work, line, line + size, line, False, need)
-            size *= 2
-
-
-@njit(cache=True, nogil=True)
 def _units(image, tall, wide, weight, out, work, base, first, last, strip, places, shapes, y0, x0, start, code_y, code_x):
     """Groups of `TALLY` rows, counted from the whole's first one, of strips of planes."""
     apart()
-    (height, width, all_rows, all_columns), (line, ring, sums, aside), many = shapes, places, tall // TALLY - 1
+    (height, width, all_rows, all_columns), (line, beside, ring, sums, aside), many = shapes, places, tall // TALLY - 1
     phase, strips, before, ready, summed = start % TALLY, (all_columns + strip - 1) // strip, -1, 0, 0
     # Rows whole pages apart would all want one place of the cache.
     pitch = strip + _LANES
@@ -168,7 +209,9 @@ def _units(image, tall, wide, weight, out, work, base, first, last, strip, place
         need = columns + wide - 1
         for y in range(ready, top + hi + tall - 1):
             fill(work, base + line, need, pixels, height, width, y + y0, left + x0, code_y, code_x, none.dtype.type(0))
-            _across(work, base + line, base + ring + (y + phase) % rows * pitch, wide, count, (need + _LANES - 1) // _LANES)
+            _sums_near(work, wide % _LANES, base + line, base + beside, (need + _LANES - 1) // _LANES)
+            rest = base + beside if wide % _LANES > 0 else -1
+            _sums_far(work, wide // _LANES, base + line, rest, base + ring + (y + phase) % rows * pitch, count)
         ready = top + hi + tall - 1
         while many > 0 and summed <= unit % groups + many:
             place = base + sums + summed % many * pitch
