@@ -1,8 +1,8 @@
 """Means of float32 over some dozen pixels a side on the CPU, in one pass: few additions a pixel, and nothing is taken off again.
 
 Sums across are made of sums of 1, 2, 4, ... neighbours, each the sum of two of the ones before, up to a vector's length, and then
-of whole vectors of these. Neighbouring rows of sums down share the sum of what lies under all their windows, made of sums of as many
-rows; to that each adds its own rows before and after.
+of whole vectors of these. Neighbouring rows of sums down share the sum of what lies under all their windows, made of sums of as
+many rows; to that each adds its own rows before and after.
 """
 
 from __future__ import annotations
