@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -220,7 +221,7 @@ def product_of(weights: np.ndarray, dtype: str) -> tuple[np.ndarray, np.ndarray]
     with np.errstate(all="ignore"):
         if of_one_number(weights):
             column, row = factors_of(float(weights[0, 0]), weights.shape)
-        elif weights.size > _LOOKED_AT:
+        elif weights.size > _LOOKED_AT or _differs(weights, 8 * _EXACT[kind]):
             return None
         else:
             column, row = _factors(weights)
@@ -236,8 +237,20 @@ def product_of(weights: np.ndarray, dtype: str) -> tuple[np.ndarray, np.ndarray]
     return column, row
 
 
+def _differs(weights: np.ndarray, close: float) -> bool:
+    """Whether four weights tell that a mask is no product of a column and a row, as most that are none do at once."""
+    i, j = weights.shape[0] // 2, weights.shape[1] // 2
+    (a, b), (c, d) = [[float(weights[y, x]) for x in (0, j)] for y in (0, i)]
+    one, other = a * d, b * c
+    most = max(abs(one), abs(other))
+    # Of numbers so small or large that their products have lost digits nothing is said.
+    return 1e-280 < most < math.inf and abs(one - other) > close * most
+
+
 def of_one_number(weights: np.ndarray) -> bool:
     """Whether all weights are equal; most masks tell by their first row."""
+    if weights[0, 0] != weights[0, -1]:
+        return False  # before anything is made for it
     some = max(1, _TOGETHER // weights.shape[1])
     return all((weights[start : start + some] == weights[0, 0]).all() for start in range(0, len(weights), some))
 

@@ -6,6 +6,7 @@ METHODS = "tests/backend/test_convolve_methods.py::test_"
 TRANSFORMS = "tests/backend/test_convolve_transforms.py::test_"
 MASKED = "tests/backend/test_convolve_masked.py::test_"
 MASKS = "tests/backend/test_convolve_masks.py::test_"
+BOXES = "tests/backend/test_box_sums.py::test_"
 
 MUTANTS = [
     Mutant(
@@ -102,8 +103,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/overlap_save/cpu.py",
-        "tall, some, size + sized, add",
-        "tall, some, sized, add",
+        "tall, count, size + sized, add",
+        "tall, count, sized, add",
         (METHODS + "sizes_near_the_ends_of_the_floats[cpu]",),
         "a tile comes back at another size than its own",
     ),
@@ -115,11 +116,32 @@ MUTANTS = [
         "a tile without a neighbour is paired with what lay there",
     ),
     Mutant(
-        "footprint/kernels/overlap_save/cpu.py",
-        "most, odd = max(most, size), odd or odd_half\n        size = exponents",
-        "most, odd = max(most, size), odd_half\n        size = exponents",
+        "footprint/kernels/overlap_save/cpu_tile.py",
+        "range(line, line + lanes * sides[2]):",
+        "range(line, line + lanes):",
         (METHODS + "what_is_not_finite_reaches_what_direct_sums_reach[cpu]",),
-        "what is not finite in the left half of a tile is forgotten",
+        "what is not finite in the right half of a tile stays there",
+    ),
+    Mutant(
+        "footprint/kernels/overlap_save/cpu_rows.py",
+        "e.add(e.mul(second, skip), lanes))",
+        "e.mul(second, skip))",
+        (METHODS + "small_images_under_large_masks",),
+        "the last results of a row come from the left half of a tile",
+    ),
+    Mutant(
+        "footprint/ops/separated.py",
+        "8 * _EXACT[kind]):",
+        "_EXACT[kind] / 64):",
+        (METHODS + "auto_takes_products_where_they_are_quicker",),
+        "a product whose weights are rounded is taken for none",
+    ),
+    Mutant(
+        "footprint/kernels/separable/cpu_means.py",
+        "top + lo, unit % groups + 1",
+        "top + lo, unit % groups + 2",
+        (BOXES + "wide_means_along_any_axis[cpu-nearest]",),
+        "the first rows of means lack sixteen rows of their sums",
     ),
     Mutant(
         "footprint/ops/overlap_save.py",

@@ -51,11 +51,11 @@ class Emit:
 
     def add(self, i: Any, j: Any) -> ir.Value:
         """``i + j``."""
-        return self.b.add(self._int(i), self._int(j))
+        return self.b.add(self.index(i), self.index(j))
 
     def mul(self, i: Any, j: Any) -> ir.Value:
         """``i * j``."""
-        return self.b.mul(self._int(i), self._int(j))
+        return self.b.mul(self.index(i), self.index(j))
 
     def load(self, array: int, at: Any) -> ir.Value:
         """The vector that starts at element ``at``, however it lies in memory."""
@@ -64,6 +64,18 @@ class Emit:
     def store(self, vector: ir.Value, array: int, at: Any) -> None:
         """Write a vector from element ``at`` on."""
         self.b.store(vector, self._at(array, at, self.kind), align=self.itemsize)
+
+    def store_some(self, vector: ir.Value, array: int, at: Any, count: ir.Value) -> None:
+        """Write the first ``count`` elements of a vector, and touch nothing behind them."""
+        places, flag = ir.VectorType(_INT, self.kind.count), ir.VectorType(ir.IntType(1), self.kind.count)
+        first, same = ir.Constant(ir.IntType(32), 0), ir.VectorType(ir.IntType(32), self.kind.count)([0] * self.kind.count)
+        nothing = ir.Constant(places, ir.Undefined)
+        counts = self.b.shuffle_vector(self.b.insert_element(nothing, count, first), nothing, same)
+        wanted = self.b.icmp_unsigned("<", ir.Constant(places, list(range(self.kind.count))), counts)
+        to, align = self._at(array, at, self.kind), ir.Constant(ir.IntType(32), self.itemsize)
+        kind = ir.FunctionType(ir.VoidType(), [self.kind, to.type, align.type, flag])
+        name = f"llvm.masked.store.v{self.kind.count}f{8 * self.itemsize}.p0"
+        self.b.call(cgutils.get_or_insert_function(self.b.module, kind, name), [vector, to, align, wanted])
 
     def doubles(self, array: int, at: Any) -> ir.Value:
         """As many elements from ``at`` on, of either width, as make a vector of float64."""
@@ -81,12 +93,15 @@ class Emit:
         """So many elements from ``at`` on, of whatever width."""
         return self.b.load(self._at(array, at, ir.VectorType(self._data[array].type.pointee, count)), align=1)
 
-    def expect(self, array: int, at: Any, write: bool = False) -> None:
-        """Have what lies round an element, inside the array or not, brought near, to be read or written."""
+    def expect(self, array: int, at: Any, write: bool = False, level: int = 3) -> None:
+        """Have what lies round an element, inside the array or not, brought near, to be read or written.
+
+        ``level`` 3 is the nearest cache; 2 is a core's second, for what the first has no room for meanwhile.
+        """
         byte, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
         function = cgutils.get_or_insert_function(self.b.module, kind, "llvm.prefetch.p0")
-        self.b.call(function, [self.b.bitcast(self._at(array, at, self.kind), byte), flag(int(write)), flag(3), flag(1)])
+        self.b.call(function, [self.b.bitcast(self._at(array, at, self.kind), byte), flag(int(write)), flag(level), flag(1)])
 
     def number(self, array: int, at: Any) -> ir.Value:
         """One element of an array of 64-bit integers."""
@@ -131,11 +146,12 @@ class Emit:
         kind = ir.FunctionType(values[0].type, [value.type for value in values])
         return self.b.call(cgutils.get_or_insert_function(self.b.module, kind, name), values, fastmath=fastmath)
 
-    def _int(self, i: Any) -> ir.Value:
+    def index(self, i: Any) -> ir.Value:
+        """A 64-bit value."""
         return ir.Constant(_INT, i) if isinstance(i, int) else i
 
     def _at(self, array: int, i: Any, kind: ir.Type) -> ir.Value:
-        return self.b.bitcast(self.b.gep(self._data[array], [self._int(i)]), kind.as_pointer())
+        return self.b.bitcast(self.b.gep(self._data[array], [self.index(i)]), kind.as_pointer())
 
 
 def own(

@@ -19,6 +19,7 @@ from footprint.kernels.overlap_save.cpu import source_of
 from footprint.kernels.overlap_save.cpu_dft import times, times_conjugate
 from footprint.kernels.overlap_save.cpu_lines import columns_back, columns_forward, kept, rows_forward, strip_of, through
 from footprint.kernels.overlap_save.cpu_odd import spoil
+from footprint.kernels.overlap_save.cpu_rows import await_rows
 from footprint.kernels.overlap_save.cpu_tile import (
     exponents,
     line_in,
@@ -47,13 +48,13 @@ def _segment_in(image, stored, kind, work, to, tile, needed, sizes, y, x, code_y
     first, line = 0, free + BYTES // work.itemsize
     if kind < 0 and 0 <= y < height and x >= 0 and x + whole * tile <= width:
         first = whole
-        rows_in(image, y * width + x, tile, work, to, (tile, tile), whole, whole, free)
+        rows_in(image, y * width + x, tile, work, to, (tile, tile, 1), whole, whole, free)
     for r in range(first, tile):
         count = min(max(needed - r * tile, 0), tile)
         if count > 0:
             line_in(image, stored, kind, work, line, count, height, width, y, x + r * tile, code_y, code_x, cval)
             work[line + count : line + tile] = 0
-        rows_in(work, line, 0, work, to + 2 * lanes * r, (tile, tile), min(count, 1), 1, free)
+        rows_in(work, line, 0, work, to + 2 * lanes * r, (tile, tile, 1), min(count, 1), 1, free)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -66,6 +67,17 @@ def _turn(work, at, tile, shared, twiddles, conjugate):
             times_conjugate(work, at + s * strip, shared, twiddles + s * 2 * lanes * lanes, lanes)
         else:
             times(work, at + s * strip, shared, twiddles + s * 2 * lanes * lanes, lanes)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _await(image, following, last, each, shapes, g, y0, x0, r, count):
+    """Have samples from ``r`` on of what the following pair is made of brought while this one is transformed."""
+    apart()
+    (height, width, _), across, j0 = shapes, g[3], g[4]
+    y, x = following // each + y0, following % each * 2 * across + x0 + j0 + r
+    some = min(x + count, width) - max(x, 0)
+    if following < last and 0 <= y < height and some > 0 and image.size > 0:
+        await_rows(image, y * width + max(x, 0), 0, 1, some)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -87,24 +99,31 @@ def _units(
             unsurveyed(work, free)
             place = y + y0, left + h * across + x0 + j0
             _segment_in(image, stored, kind, work, at, tile, needed, (height, width), *place, code_y, code_x, cval, free)
-            size, odd = surveyed(work, at, (tile, tile), free)
+            size, odd = surveyed(work, at, (tile, tile, 1), free)
             most, odds = ((size, most[1]), (odd, False)) if h == 0 else ((most[0], size), (odds[0], odd))
         sizes = exponents(most, work.itemsize)
-        weigh_both(work, base, (tile, tile), sizes)
-        columns_forward(work, base, tile // lanes, shared, roots, tile, n1, n2)
-        for t in range(tile // lanes):
+        weigh_both(work, base, (tile, tile, 1), sizes)
+        many = tile // lanes
+        share = (2 * tile * tile + 3 * many - 1) // (3 * many)
+        for turn in range(3 * many):
+            _await(image, unit + 1, last, each, shapes, g, y0, x0, turn * share, share)
+            t = turn % many
             at = base + t * 2 * lanes * lanes
-            _turn(work, at, tile, shared, twiddles + t * line, False)
-            through(work, at, 2 * lanes, strip, shared, roots, t * line, n1, n2)
-            _turn(work, at, tile, shared, twiddles + t * line, True)
-        columns_back(work, base, tile // lanes, shared, roots, tile, n1, n2)
+            if turn < many:
+                columns_forward(work, base + t * strip, 1, shared, roots, tile, n1, n2)
+            elif turn < 2 * many:
+                _turn(work, at, tile, shared, twiddles + t * line, False)
+                through(work, at, 2 * lanes, strip, shared, roots, t * line, n1, n2)
+                _turn(work, at, tile, shared, twiddles + t * line, True)
+            else:
+                columns_back(work, base + t * strip, 1, shared, roots, tile, n1, n2)
         for h in range(2):
             if counts[h] > 0:
                 to, at, whole = y * columns + left + h * across, base + h * lanes, counts[h] // tile
                 exponent, add, rest = sizes[h] + sized, j0 > 0, counts[h] - counts[h] // tile * tile
-                store(work, at, out, to, tile, tile, whole, tile, exponent, add, lost, free)
+                store(work, at, out, to, tile, (tile, tile, 1), whole, tile, exponent, add, lost, free)
                 at, to = at + 2 * lanes * whole, to + whole * tile
-                store(work, at, out, to, tile, tile, min(rest, 1), rest, exponent, add, lost, free)
+                store(work, at, out, to, tile, (tile, tile, 1), min(rest, 1), rest, exponent, add, lost, free)
         for h in range(2):
             if odds[h]:
                 # Segments have been stored: what they lie in is free for the signal, and for what it reaches.
@@ -135,7 +154,7 @@ def _prepare(weights, work, shared, g):
         work[column // lanes * strip + 2 * lanes * row + column % lanes] = weights[j0 + j]
         most = max(most, abs(weights[j0 + j]))
     exponent = scale(most, work.itemsize)
-    weigh(work, 0, (tile, tile), exponent)
+    weigh(work, 0, (tile, tile, 1), exponent)
     columns_forward(work, 0, tile // lanes, shared, roots, tile, n1, n2)
     for t in range(tile // lanes):
         _turn(work, t * 2 * lanes * lanes, tile, shared, twiddles + t * line, False)

@@ -16,6 +16,7 @@ from footprint.kernels.convolve.cpu_lines import fill
 from footprint.kernels.overlap_save.contract import TILES, Lay, blocks
 from footprint.kernels.overlap_save.cpu_lines import halves_back, halves_forward, kept, rows_forward, strip_of, through
 from footprint.kernels.overlap_save.cpu_odd import spoil
+from footprint.kernels.overlap_save.cpu_rows import await_rows
 from footprint.kernels.overlap_save.cpu_tile import (
     BLANK,
     exponents,
@@ -33,15 +34,37 @@ _WORK = 200
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _await(image, stored, kind, out, unit, last, each, shapes, g, y0, x0, r, rows):
+    """Have rows from ``r`` on of where a tile's results go, and of what the next is made of, brought while it is transformed."""
+    apart()
+    height, width, tall, columns = shapes
+    across, down, right, i0, j0 = g[1], g[6], g[7], g[8], g[9]
+    y, x = unit // each * down, unit % each * right
+    if min(down, tall - y) > r:
+        await_rows(out, (y + r) * columns + x, columns, min(rows, min(down, tall - y) - r), min(right, columns - x))
+    if unit + 1 < last:
+        y, x = (unit + 1) // each * down + y0 + i0 + r, (unit + 1) % each * right + x0 + j0
+        top, left = max(y, 0), max(x, 0)
+        some, count = min(y + rows, height) - top, min(x + 2 * across, width) - left
+        if some > 0 and count > 0:
+            if stored is not None:  # not joined with what follows: Numba leaves out what it asks this of alone
+                if kind >= 0:
+                    size = 1 if kind < 2 else 2
+                    await_rows(stored, (top * width + left) * size, width * size, some, count * size)
+                    return
+            await_rows(image, top * width + left, width, some, count)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _units(
     image, stored, kind, weights, out, lost, work, base, shared, first, last, shapes, g, y0, x0, code_y, code_x, cval, sized
 ):
     """Tiles, each through one block of the mask."""
     height, width, rows, columns = shapes
     tile, across, m1, m2, n1, n2, down, right, i0, j0, taps, wide, taps_x, add = g
-    lanes, strip, zero = BYTES // work.itemsize, strip_of(work, tile), work.dtype.type(0)
+    lanes, strip, sides = BYTES // work.itemsize, strip_of(work, tile), (tile, across, 2)
     each, free = (columns + right - 1) // right, base + across // lanes * strip
-    roots_y, roots_x, turns = 2 * tile * across, 2 * tile * (across + 1), 2 * tile * (across + 1) + 2 * across
+    roots_y, roots_x, halves = 2 * tile * across, 2 * tile * (across + 1), 2 * tile * (across + 1) + 2 * across
     for unit in range(first, last):
         y, left = unit // each * down, unit % each * right
         tall, count = min(down, rows - y), min(right, columns - left)
@@ -49,31 +72,29 @@ def _units(
         window = tall + taps - 1, count + wide - 1
         held = min(window[0], tile), min(window[1], 2 * across)
         top, begin, to = y + y0 + i0, left + x0 + j0, y * columns + left
-        most, odd = zero, False
-        for h in range(2):
-            at = base + h * lanes
-            unsurveyed(work, free)
-            part = (held[0], min(held[1] - h * across, across)) if held[1] > h * across else (0, 0)
-            place = top, begin + h * across
-            window_in(image, stored, kind, work, at, (tile, across), part, (height, width), *place, code_y, code_x, cval, free)
-            size, odd_half = surveyed(work, at, (tile, across), free)
-            most, odd = max(most, size), odd or odd_half
+        unsurveyed(work, free)
+        window_in(image, stored, kind, work, base, sides, held, (height, width), top, begin, code_y, code_x, cval, free)
+        most, odd = surveyed(work, base, sides, free)
         size = exponents((most, most), work.itemsize)[0]
         if size != BLANK or math.isnan(shared[0]):
             if size != 0:
-                weigh(work, base, (tile, across), size)
-                weigh(work, base + lanes, (tile, across), size)
-            some = (min(held[1], across) + lanes - 1) // lanes
-            halves_forward(work, base, some, shared, roots_y, turns, tile, m1, m2)
-            for t in range(tile // lanes):
-                at = base + t * 2 * lanes * lanes
-                through(work, at, 2 * lanes, strip, shared, roots_x, t * across * 2 * lanes, n1, n2)
-            some = (min(count, across) + lanes - 1) // lanes
-            halves_back(work, base, some, shared, roots_y, turns, tile, m1, m2)
-        for h in range(2):
-            some = min(count - h * across, across)
-            if some > 0:
-                store(work, base + h * lanes, out, to + h * across, columns, tile, tall, some, size + sized, add, lost, free)
+                weigh(work, base, sides, size)
+            some, others = (min(held[1], across) + lanes - 1) // lanes, (min(count, across) + lanes - 1) // lanes
+            # In so many turns as this has, a few rows each: more at once would have to wait for each other.
+            turns, r = some + tile // lanes + others, 0
+            for turn in range(turns):
+                _await(image, stored, kind, out, unit, last, each, shapes, g, y0, x0, r, (tile + turns - 1) // turns)
+                r += (tile + turns - 1) // turns
+                if turn < some:
+                    halves_forward(work, base + turn * strip, 1, shared, roots_y, halves + 2 * lanes * turn, tile, m1, m2)
+                elif turn < some + tile // lanes:
+                    t = turn - some
+                    at, there = base + t * 2 * lanes * lanes, t * across * 2 * lanes
+                    through(work, at, 2 * lanes, strip, shared, roots_x, there, n1, n2)
+                else:
+                    s = turn - some - tile // lanes
+                    halves_back(work, base + s * strip, 1, shared, roots_y, halves + 2 * lanes * s, tile, m1, m2)
+        store(work, base, out, to, columns, sides, tall, count, size + sized, add, lost, free)
         if odd:
             # The tile has been stored: what it lies in is free for rows of the image.
             for r in range(held[0]):
@@ -87,7 +108,7 @@ def _prepare(weights, work, shared, g):
     """Roots of unity, and the conjugate of the transform of a block of the mask; returns the exponent of its size."""
     apart()
     tile, across, m1, m2, n1, n2, _, _, i0, j0, taps, wide, taps_x, add = g
-    lanes, strip, most, odd = BYTES // work.itemsize, strip_of(work, tile), work.dtype.type(0), False
+    lanes, strip = BYTES // work.itemsize, strip_of(work, tile)
     roots_y, roots_x, turns = 2 * tile * across, 2 * tile * (across + 1), 2 * tile * (across + 1) + 2 * across
     if not add:
         prepare_roots(shared, roots_y, tile, m1, m2)
@@ -95,17 +116,13 @@ def _prepare(weights, work, shared, g):
         for c in range(across):
             angle, at = math.pi * c / (2 * across), turns + c // lanes * 2 * lanes + c % lanes
             shared[at], shared[at + lanes] = math.cos(angle), math.sin(angle)
-    sides, whole, free = (tile, across), (weights.size // taps_x, taps_x), across // lanes * strip
-    for h in range(2):
-        part = (taps, min(wide - h * across, across)) if wide > h * across else (0, 0)
-        unsurveyed(work, free)
-        window_in(weights, None, -1, work, h * lanes, sides, part, whole, i0, j0 + h * across, 0, 0, work.dtype.type(0), free)
-        size, odd_half = surveyed(work, h * lanes, sides, free)
-        most, odd = max(most, size), odd or odd_half
+    sides, whole, free = (tile, across, 2), (weights.size // taps_x, taps_x), across // lanes * strip
+    unsurveyed(work, free)
+    window_in(weights, None, -1, work, 0, sides, (taps, wide), whole, i0, j0, 0, 0, work.dtype.type(0), free)
+    most, odd = surveyed(work, 0, sides, free)
     exponent = exponents((most, most), work.itemsize)[0]
     if exponent != 0 and exponent != BLANK:
         weigh(work, 0, sides, exponent)
-        weigh(work, lanes, sides, exponent)
     halves_forward(work, 0, (min(wide, across) + lanes - 1) // lanes, shared, roots_y, turns, tile, m1, m2)
     rows_forward(work, 0, shared, roots_x, tile, n1, n2)
     # Of a weight that is not finite nothing is.

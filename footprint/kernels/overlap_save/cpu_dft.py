@@ -62,6 +62,13 @@ class _Numbers(Emit):
         self.store(z[0], array, at)
         self.store(z[1], array, self.add(at, gap))
 
+    def fence(self) -> None:
+        """Loads and stores stay on their side of this place.
+
+        The compiler would load everything at first, and have no registers left for what comes of it.
+        """
+        self.b.asm(ir.FunctionType(ir.VoidType(), []), "", "~{memory}", [], True)
+
     def shuffled(self, x: ir.Value, y: ir.Value, lanes: list[int]) -> ir.Value:
         return self.b.shuffle_vector(x, y, ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes))
 
@@ -75,20 +82,36 @@ def _dft(e: _Numbers, x: list[Complex], sign: int) -> list[Complex]:
         return _odd(e, x, sign)
     if n == 2:
         return [e.plus(x[0], x[1]), e.minus(x[0], x[1])]
-    parts = 4 if n % 16 == 0 or n == 4 else 2
-    found = [_dft(e, x[r::parts], sign) for r in range(parts)]
-    out = list(x)
+    if n == 4:
+        (even, odd), (left, right) = _dft(e, x[::2], sign), _dft(e, x[1::2], sign)
+        right = e.turned(right, sign, 4)
+        return [e.plus(even, left), e.plus(odd, right), e.minus(even, left), e.minus(odd, right)]
+    parts = 4 if n % 16 == 0 else 2
+    found, out = [_part(e, x[r::parts], r, parts, sign) for r in range(parts)], list(x)
     for k in range(n // parts):
-        z = [e.turned(found[r][k], sign * r * k, n) for r in range(parts)]
-        if parts == 4:
-            (even, odd), (left, right) = _dft(e, z[::2], sign), _dft(e, z[1::2], sign)
-            right = e.turned(right, sign, 4)
-            z = [e.plus(even, left), e.plus(odd, right), e.minus(even, left), e.minus(odd, right)]
-        else:
-            z = _dft(e, z, sign)
-        for j in range(parts):
-            out[k + n // parts * j] = z[j]
+        out[k :: n // parts] = _dft(e, [part[k] for part in found], sign)
     return out
+
+
+def _part(e: _Numbers, x: list[Complex], r: int, parts: int, sign: int) -> list[Complex]:
+    """Numbers r, r + parts, ... of a transform, transformed, and turned for those of the other parts."""
+    return [e.turned(z, sign * r * k, parts * len(x)) for k, z in enumerate(_dft(e, x, sign))]
+
+
+def _in_turn(e: _Numbers, n: int, get: Callable[[int], Complex], put: Callable[[int, Complex], None], sign: int) -> None:
+    """`_dft` of numbers that ``get`` has, to where ``put`` puts them; of many as few at a time as can be, which registers hold."""
+    if n < 16:
+        for k, z in enumerate(_dft(e, [get(j) for j in range(n)], sign)):
+            put(k, z)
+        return
+    found = []
+    for r in range(4):
+        found.append(_part(e, [get(j) for j in range(r, n, 4)], r, 4, sign))
+        e.fence()
+    for k in range(n // 4):
+        for j, z in enumerate(_dft(e, [part[k] for part in found], sign)):
+            put(k + n // 4 * j, z)
+        e.fence()
 
 
 def _odd(e: _Numbers, x: list[Complex], sign: int) -> list[Complex]:
@@ -139,15 +162,16 @@ def turned(sign: int, radices: tuple[int, ...] = FIRST) -> Any:
     def emit(e: _Numbers, radix: int) -> None:
         (at, step), t, lanes = e.args[1:3], e.args[4], e.kind.count
         places = [e.add(at, e.mul(step, r)) for r in range(radix)]
-        x = [e.get(0, place, lanes) for place in places]
-        roots = [(e.splat(3, e.add(t, 2 * k)), e.splat(3, e.add(t, 2 * k + 1))) for k in range(radix)]
-        if sign > 0:
-            x[1:] = [e.times(z, w, conjugate=True) for z, w in zip(x[1:], roots[1:])]
-        x = _dft(e, x, sign)
-        if sign < 0:
-            x[1:] = [e.times(z, w) for z, w in zip(x[1:], roots[1:])]
-        for place, z in zip(places, x):
-            e.put(z, 0, place, lanes)
+        root = lambda k: (e.splat(3, e.add(t, 2 * k)), e.splat(3, e.add(t, 2 * k + 1)))
+
+        def get(k: int) -> Complex:
+            z = e.get(0, places[k], lanes)
+            return e.times(z, root(k), conjugate=True) if sign > 0 and k > 0 else z
+
+        def put(k: int, z: Complex) -> None:
+            e.put(e.times(z, root(k)) if sign < 0 and k > 0 else z, 0, places[k], lanes)
+
+        _in_turn(e, radix, get, put, sign)
 
     @intrinsic
     def run(typing_context, x, at, step, w, t, radix):  # type: ignore[no-untyped-def]
@@ -171,19 +195,27 @@ def plain(sign: int, across: bool, radices: tuple[int, ...] = SECOND, twisted: b
 
     def emit(e: _Numbers, radix: int) -> None:
         lanes, places = e.kind.count, _places(e, radix)
-        x = [e.get(0, place, lanes) for place in places]
         turn = e.get(5, e.args[6], lanes) if twisted else None
-        if across and sign > 0:
-            x = _across(e, x)
-            if turn is not None:
-                x = [e.times(z, turn, conjugate=True) for z in x]
-        x = _dft(e, x, sign)
-        if across and sign < 0:
-            if turn is not None:
-                x = [e.times(z, turn) for z in x]
-            x = _across(e, x)
-        for place, z in zip(places, x):
-            e.put(z, 0, place, lanes)
+        get = lambda k: e.get(0, places[k], lanes)
+        put = lambda k, z: e.put(z, 0, places[k], lanes)
+        if not across:
+            _in_turn(e, radix, get, put, sign)
+        elif sign < 0:
+            held: dict[int, Complex] = {}
+            _in_turn(e, radix, get, held.__setitem__, sign)
+            held = {k: z if turn is None else e.times(z, turn) for k, z in held.items()}
+            for first, part in _squares(radix, lanes):
+                for k, x in enumerate(_transposed(e, [held[first + r][part] for r in range(lanes)])):
+                    e.store(x, 0, e.add(places[first + k], part * lanes))
+                e.fence()
+        else:
+            parts: tuple[list[ir.Value], list[ir.Value]] = ([], [])
+            for first, part in _squares(radix, lanes):
+                square = [e.load(0, e.add(places[first + r], part * lanes)) for r in range(lanes)]
+                parts[part].extend(_transposed(e, square))
+                e.fence()
+            x = list(zip(*parts))
+            _in_turn(e, radix, lambda k: x[k] if turn is None else e.times(x[k], turn, conjugate=True), put, sign)
 
     if twisted:
 
@@ -212,13 +244,9 @@ def plain(sign: int, across: bool, radices: tuple[int, ...] = SECOND, twisted: b
     return run
 
 
-def _across(e: _Numbers, x: list[Complex]) -> list[Complex]:
-    """Every block of as many vectors as they have lanes, columns for rows."""
-    lanes, found = e.kind.count, list(x)
-    for first in range(0, len(x), lanes):
-        real, imaginary = (_transposed(e, [z[part] for z in x[first : first + lanes]]) for part in range(2))
-        found[first : first + lanes] = zip(real, imaginary)
-    return found
+def _squares(radix: int, lanes: int) -> list[tuple[int, int]]:
+    """Of a line the first vector of every block of as many as they have lanes, and which part of its numbers."""
+    return [(first, part) for first in range(0, radix, lanes) for part in range(2)]
 
 
 def _exchanges(lanes: int, inner: int) -> list[tuple[list[int], list[int]]]:
@@ -272,11 +300,24 @@ def transpose(typing_context, x, at, step, y, to, pace):  # type: ignore[no-unty
 
 
 def _middle(e: _Numbers, radix: int) -> None:
-    lanes, places = e.kind.count, _places(e, radix)
-    x = _dft(e, [e.get(0, place, lanes) for place in places], -1)
-    x = [e.times(z, e.get(4, e.add(e.args[5], 2 * lanes * r), lanes)) for r, z in enumerate(x)]
-    for place, z in zip(places, _dft(e, x, 1)):
-        e.put(z, 0, place, lanes)
+    """What comes out of a transform at a time is what goes into the one back at a time: nothing has to wait."""
+    lanes, places, four = e.kind.count, _places(e, radix), radix // 4
+    weight = lambda k: e.get(4, e.add(e.args[5], 2 * lanes * k), lanes)
+    found, back = [], []
+    for r in range(4):
+        found.append(_part(e, [e.get(0, place, lanes) for place in places[r::4]], r, 4, -1))
+        e.fence()
+    for r in range(4):
+        x: dict[int, Complex] = {}
+        for k in range(r, four, 4):
+            for j, z in enumerate(_dft(e, [part[k] for part in found], -1)):
+                x[k + four * j] = e.times(z, weight(k + four * j))
+        back.append(_part(e, [x[k] for k in range(r, radix, 4)], r, 4, 1))
+        e.fence()
+    for k in range(four):
+        for j, z in enumerate(_dft(e, [part[k] for part in back], 1)):
+            e.put(z, 0, places[k + four * j], lanes)
+        e.fence()
 
 
 @intrinsic
@@ -327,65 +368,6 @@ def product(conjugate: bool) -> Any:
         return types.void(x, n, w, n, n), code
 
     return run
-
-
-def _spread(e: _Numbers) -> None:
-    """Rows of vectors to a tile and 0 to those behind them, and the largest bits but the sign's of every lane."""
-    b, lanes = e.b, e.kind.count
-    at, pitch, to, skip, rows, vectors, total, free = (e.args[i] for i in (1, 2, 4, 5, 6, 7, 8, 9))
-    whole = ir.VectorType(ir.IntType(8 * e.itemsize), lanes)
-    size = ir.Constant(whole, [(1 << (8 * e.itemsize - 1)) - 1] * lanes)
-    most = cgutils.alloca_once_value(b, b.bitcast(e.load(3, free), whole))
-    with cgutils.for_range(b, rows) as row:
-        source, target = e.add(at, e.mul(pitch, row.index)), e.add(to, e.mul(row.index, 2 * lanes))
-        with cgutils.for_range(b, vectors) as column:
-            x = e.load(0, e.add(source, e.mul(column.index, lanes)))
-            e.store(x, 3, e.add(target, e.mul(skip, column.index)))
-            bits, held = b.and_(b.bitcast(x, whole), size), b.load(most)
-            b.store(b.select(b.icmp_unsigned(">", bits, held), bits, held), most)
-    with cgutils.for_range(b, vectors) as column:
-        with cgutils.for_range_slice(b, rows, total, ir.Constant(rows.type, 1)) as (row, _):
-            e.store(e.zero(), 3, e.add(e.add(to, e.mul(row, 2 * lanes)), e.mul(skip, column.index)))
-    e.store(b.bitcast(b.load(most), e.kind), 3, free)
-
-
-@intrinsic
-def spread(typing_context, src, at, pitch, x, to, skip, rows, vectors, total, free):  # type: ignore[no-untyped-def]
-    """See `_spread`: from (src, at, pitch) to one part of a tile (x, to), whose vectors of a row are ``skip`` apart.
-
-    Of ``total`` rows those from ``rows`` on are 0. ``x[free]`` and on holds the largest |x| of every lane so far; what is not
-    finite is larger than all that is.
-    """
-
-    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        _spread(_Numbers(context, builder, signature, args))
-        return context.get_dummy_value()
-
-    n = types.int64
-    return types.void(src, n, n, x, n, n, n, n, n, n), code
-
-
-def _gather(e: _Numbers) -> None:
-    b, lanes = e.b, e.kind.count
-    at, skip, to, pitch, rows, vectors, factor = (e.args[i] for i in (1, 2, 4, 5, 6, 7, 9))
-    one, other = e.splat(8, factor), e.splat(8, e.add(factor, 1))
-    with cgutils.for_range(b, rows) as row:
-        source, target = e.add(at, e.mul(row.index, 2 * lanes)), e.add(to, e.mul(pitch, row.index))
-        with cgutils.for_range(b, vectors) as column:
-            x = e.load(0, e.add(source, e.mul(skip, column.index)))
-            e.store(b.fmul(b.fmul(x, one), other), 3, e.add(target, e.mul(column.index, lanes)))
-
-
-@intrinsic
-def gather(typing_context, x, at, skip, dst, to, pitch, rows, vectors, w, factor):  # type: ignore[no-untyped-def]
-    """Rows of one part of a tile (x, at, skip) to (dst, to, pitch), times w[factor] and then w[factor + 1]."""
-
-    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        _gather(_Numbers(context, builder, signature, args))
-        return context.get_dummy_value()
-
-    n = types.int64
-    return types.void(x, n, n, dst, n, n, n, n, w, n), code
 
 
 forward_turned, backward_turned = turned(-1), turned(1)

@@ -1,4 +1,8 @@
-"""What every kernel of overlap-save does with a tile: fill its parts, bring both to one size, store their results."""
+"""What every kernel of overlap-save does with a tile: fill its parts, bring both to one size, store their results.
+
+``sides`` are a tile's rows, the elements of a part of a row, and how many parts are meant that lie side by side in memory: 2 where
+the right half of a row is the imaginary part of the left one, else 1.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,8 @@ import math
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, alone, apart
 from footprint.kernels.convolve.cpu_lines import fill, fill_stored, source_index
-from footprint.kernels.overlap_save.cpu_dft import gather, spread
 from footprint.kernels.overlap_save.cpu_lines import strip_of
+from footprint.kernels.overlap_save.cpu_rows import gather, spread
 
 BLANK = -1_000_000
 """The exponent of nothing but 0: any number times 2 to its power is 0."""
@@ -30,20 +34,22 @@ def unsurveyed(work, free):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def rows_in(image, at, pitch, work, to, sides, rows, total, free):
-    """Rows of a tile's width to one part of it, and 0 to those behind them."""
+    """Rows of a tile's width to it, and 0 to those behind them."""
     apart()
-    spread(image, at, pitch, work, to, strip_of(work, sides[0]), rows, sides[1] // (BYTES // work.itemsize), total, free)
+    tile, across, parts = sides
+    spread(image, at, pitch, work, to, strip_of(work, tile), rows, across // (BYTES // work.itemsize), parts, total, free)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def window_in(image, stored, kind, work, to, sides, window, sizes, y, x, code_y, code_x, cval, free):
-    """A window of an image to one part of a tile, 0 to what is beyond; a line of ``work`` is free behind what `spread` keeps.
+    """A window of an image to a tile, 0 to what is beyond; a line of ``work`` is free behind what `spread` keeps.
 
     Of an image that is read as it is stored, ``kind`` is 0 or more, and ``stored`` are its bytes; so one loop over units serves
     every dtype. Beside float64, whose images come as such, it is None, for which Numba leaves them out.
     """
     apart()
-    (rows, columns), (height, width), (tile, across), lanes = window, sizes, sides, BYTES // work.itemsize
+    (rows, columns), (height, width), lanes = window, sizes, BYTES // work.itemsize
+    tile, across = sides[0], sides[1] * sides[2]
     first, last = rows, rows
     if kind < 0 and columns == across and x >= 0 and x + columns <= width:
         # All of these rows, and copies of rows beyond them, are read where they lie.
@@ -76,19 +82,19 @@ def line_in(image, stored, kind, work, line, count, height, width, y, x, code_y,
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def weigh(work, at, sides, exponent):
-    """Divide one part of a tile by a power of two."""
+    """Divide a tile by a power of two."""
     alone()
     lanes, factor = BYTES // work.itemsize, work.dtype.type(math.ldexp(1.0, -exponent))
     for s in range(sides[1] // lanes):
         for r in range(sides[0]):
             line = at + s * strip_of(work, sides[0]) + 2 * lanes * r
-            for k in range(lanes):
+            for k in range(lanes * sides[2]):
                 work[line + k] *= factor
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def surveyed(work, at, sides, free):
-    """The largest finite |x| of one part of a tile, which is 0 then where it was not finite, and whether anything was not."""
+    """The largest finite |x| of a tile, which is 0 then where it was not finite, and whether anything was not."""
     apart()
     lanes, most, odd = BYTES // work.itemsize, work.dtype.type(0), False
     for k in range(lanes):
@@ -99,7 +105,7 @@ def surveyed(work, at, sides, free):
         for s in range(sides[1] // lanes):
             for r in range(sides[0]):
                 line = at + s * strip_of(work, sides[0]) + 2 * lanes * r
-                for k in range(line, line + lanes):
+                for k in range(line, line + lanes * sides[2]):
                     if math.isfinite(work[k]):
                         most = max(most, abs(work[k]))
                     else:
@@ -130,31 +136,30 @@ def weigh_both(work, base, sides, found):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def store(work, at, out, to, columns, tile, rows, count, exponent, add, lost, free):
-    """Results of one part of a tile, at their own size; where they add to what is there, ``lost`` keeps what is rounded away."""
+def store(work, at, out, to, columns, sides, rows, count, exponent, add, lost, free):
+    """Results of a tile, at their own size; where they add to what is there, ``lost`` keeps what is rounded away."""
     apart()
-    lanes, skip, half = BYTES // work.itemsize, strip_of(work, tile), exponent // 2
-    one, other = work.dtype.type(math.ldexp(1.0, half)), work.dtype.type(math.ldexp(1.0, exponent - half))
-    first = 0
+    (tile, across, _), lanes, half = sides, BYTES // work.itemsize, exponent // 2
+    skip, one, other = (
+        strip_of(work, tile),
+        work.dtype.type(math.ldexp(1.0, half)),
+        work.dtype.type(math.ldexp(1.0, exponent - half)),
+    )
     if not add:
-        first = count // lanes
         work[free], work[free + 1] = one, other
-        gather(work, at, skip, out, to, columns, rows, first, work, free)
-    for v in range(first, (count + lanes - 1) // lanes):
+        gather(work, at, skip, out, to, columns, rows, across // lanes, count, work, free)
+        return
+    for v in range((count + lanes - 1) // lanes):
+        part = v // (across // lanes)
         for r in range(rows):
-            source, target = at + v * skip + 2 * lanes * r, to + r * columns + v * lanes
+            source, target = at + part * lanes + (v - part * (across // lanes)) * skip + 2 * lanes * r, to + r * columns + v * lanes
             for k in range(min(lanes, count - v * lanes)):
-                more = (work[source + k] * one) * other
-                if not add:
-                    out[target + k] = more
-                elif lost.size == 0:
-                    out[target + k] += more
-                else:
-                    old = out[target + k]
-                    both = old + more
+                more, old = (work[source + k] * one) * other, out[target + k]
+                both = old + more
+                if lost.size > 0:
                     got = both - old
                     lost[target + k] += (old - (both - got)) + (more - got)
-                    out[target + k] = both
+                out[target + k] = both
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

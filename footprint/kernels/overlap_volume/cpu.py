@@ -61,7 +61,7 @@ def _plane_in(image, stored, kind, work, to, tile, window, sizes, z, y, x, codes
             there, stored = image, stored[max(plane, 0) * size : (max(plane, 0) + 1) * size]
     # Beyond a constant border every row is.
     y, code = (y, codes[1]) if plane >= 0 else (-1 - tile, 0)
-    window_in(there, stored, kind, work, to, (tile, tile), window, (height, width), y, x, code, codes[2], cval, free)
+    window_in(there, stored, kind, work, to, (tile, tile, 1), window, (height, width), y, x, code, codes[2], cval, free)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -119,12 +119,12 @@ def _units(image, stored, kind, weights, out, lost, work, base, shared, first, l
                 unsurveyed(work, free)
                 to = at + k * pitch
                 _plane_in(image, stored, kind, work, to, tile, window, sizes, top + k, *place, codes, cval, free)
-                found, any_odd = surveyed(work, to, (tile, tile), free)
+                found, any_odd = surveyed(work, to, (tile, tile, 1), free)
                 size, odd = max(size, found), odd or any_odd
             most, odds = ((size, most[1]), (odd, False)) if h == 0 else ((most[0], size), (odds[0], odd))
         found = exponents(most, work.itemsize)
         for k in range(tile):
-            weigh_both(work, base + k * pitch, (tile, tile), found)
+            weigh_both(work, base + k * pitch, (tile, tile, 1), found)
             if k < tall[0] + deep - 1:
                 columns_forward(work, base + k * pitch, tile // lanes, shared, roots, tile, n1, n2)
                 rows_forward(work, base + k * pitch, shared, roots, tile, n1, n2)
@@ -136,7 +136,7 @@ def _units(image, stored, kind, weights, out, lost, work, base, shared, first, l
             for h in range(2):
                 if counts[h] > 0:
                     goal, at = to + k * rows * columns + h * across, base + k * pitch + h * lanes
-                    store(work, at, out, goal, columns, tile, tall[1], counts[h], found[h] + sized, add, lost, free)
+                    store(work, at, out, goal, columns, (tile, tile, 1), tall[1], counts[h], found[h] + sized, add, lost, free)
         for h in range(2):
             if odds[h]:
                 # Tiles have been stored: what they lie in is free for rows of the image.
@@ -162,7 +162,7 @@ def _prepare(weights, work, shared, g):
                 most = max(most, abs(weight))
     exponent = scale(most, work.itemsize)
     for k in range(deep):
-        weigh(work, k * pitch, (tile, tile), exponent)
+        weigh(work, k * pitch, (tile, tile, 1), exponent)
         columns_forward(work, k * pitch, tile // lanes, shared, roots, tile, n1, n2)
         rows_forward(work, k * pitch, shared, roots, tile, n1, n2)
     factor = work.dtype.type(1.0 / (tile * tile * tile))

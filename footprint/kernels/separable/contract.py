@@ -172,13 +172,15 @@ def averaged(limits: Limits, sums: str, taps: tuple[int, int]) -> bool:
     return limits.family == "cpu" and np.dtype(sums) == np.float32 and TALLIED[0] <= min(taps) and max(taps) <= TALLIED[1]
 
 
-def means_places(tall: int, wide: int, columns: int) -> tuple[int, int, int, int, int]:
-    """Of a thread's workspace: results of a strip, where a line, the sums across, and results aside begin, and the end."""
+def means_places(tall: int, wide: int, columns: int) -> tuple[int, int, int, int, int, int, int]:
+    """Of a thread's workspace: results of a strip; where two lines, sums across, their sums, results aside begin; and the end."""
     wanted = min(max(columns, 1), TALLY_STRIP, TALLY_RING // (tall + TALLY - 1))
     strip = -(-wanted // VECTOR) * VECTOR
-    ring = -(-(strip + 2 * wide) // VECTOR) * VECTOR + VECTOR
-    aside = ring + (tall + TALLY - 1) * (strip + VECTOR // 4)
-    return strip, 0, ring, aside, aside + TALLY * strip
+    line = -(-(strip + 2 * wide) // VECTOR) * VECTOR + VECTOR
+    ring = 2 * line
+    groups = ring + (tall + TALLY - 1) * (strip + VECTOR // 4)
+    aside = groups + tall // TALLY * (strip + VECTOR // 4)
+    return strip, 0, line, ring, groups, aside, aside + TALLY * strip
 
 
 def means_work(
