@@ -72,7 +72,7 @@ def jobs(folder: Path, how: Any) -> Iterator[tuple[str, list[str]]]:
         rows.append((f"sources {kind}", "sky", kind, ["sources", "FILE", *table]))
         rows.append((f"sources {kind}, mesh", "sky", kind, ["sources", "FILE", "--background", "mesh", *table]))
     for kind in ("gzip", "plain"):
-        for target in ("volume.h5", "volume.tif", "volume.npy", "slices"):
+        for target in ("volume.h5", "volume.tif", "slices"):
             words = ["reconstruct", "FILE", "--center", center, "-o", str(folder / f"out_{target}")]
             rows.append((f"reconstruct {kind} to {target}", "scan", kind, words))
             rows.append((f"reconstruct {kind} to {target}, direct", "scan", kind, [*words, "--method", "direct"]))

@@ -41,8 +41,8 @@ class Known(NamedTuple):
     """What a call comes to: the key of its ready plan, dtype of its small inputs, and its results' shapes and dtypes.
 
     ``product`` says that the small inputs are the column and the row whose product the mask is; None that the mask's values decide
-    on the key, so that the look has to tell what they are. ``turns`` are the
-    orders in which the axes of what is given and of the results are seen, where those are not their own.
+    on the key, so that the look has to tell what they are. ``turns`` are the orders in which the axes of what is given and of the
+    results are seen, where those are not their own.
     """
 
     key: str
