@@ -43,8 +43,8 @@ class Stream:
     equal
         The one number that all it fills is, where that is known beforehand.
     plan_alone
-        Whether of a job with it that was given a budget the plan alone is kept: its memory is given back when it ends, as what
-        follows on a file, such as its catalogue's writing, is to have the budget to itself.
+        Whether of a job with it that was given a budget, or that others of its call follow, the plan alone is kept: its memory is
+        given back when it ends, as what follows is to have the budget to itself.
     """
 
     kind, device = "numpy", "cpu"
@@ -99,6 +99,7 @@ def call(
     notes: Sequence[str] = (),
     make: Callable[[], Plan] | None = None,
     done: DoneSet | None = None,
+    keep: bool = True,
 ) -> str | None:
     """Run an operation on inputs and outputs: by a plan kept from an earlier call like this, or by a new one.
 
@@ -115,6 +116,9 @@ def call(
         key under which plans are kept has nothing else of it.
     done
         The rows that an earlier run has finished, which are skipped.
+    keep
+        Whether a job with a `Stream` that is planned alone keeps its memory if it has no budget: not where more such jobs follow in
+        the same call, whose memory is that of the largest.
 
     Returns
     -------
@@ -137,7 +141,7 @@ def call(
         bound = bind(plan, running_backend(name_of))
     elif on_plan is not None:
         on_plan(bound.plan)
-    alone = memory is not None and any(isinstance(face, Stream) and face.plan_alone for face in (*ins, *outs))
+    alone = (memory is not None or not keep) and any(isinstance(face, Stream) and face.plan_alone for face in (*ins, *outs))
     try:
         if others and not any(slot.kind == "kept" for slot in bound.plan.slots):
             _together(key, bound, others, ins, outs, progress, done, alone)

@@ -28,9 +28,12 @@ def check_noise(clip: Clip, found: int) -> None:
     raise ArgumentError("image", f"noise 0, as most of its pixels are {clip.median:.6g}", "a noise above 0", fix)
 
 
-def _doubtful(noise: float, beam: float | None, pixels: int) -> list[str]:
-    """What makes a catalogue empty or its fluxes wrong, and is seldom meant: the typical noise, and the beam's area in pixels."""
-    if np.isnan(noise):
+def _doubtful(noise: float, clipped: bool, beam: float | None, pixels: int) -> list[str]:
+    """What makes a catalogue empty or its fluxes wrong, and is seldom meant: the typical noise, and the beam's area in pixels.
+
+    Noise that was ``clipped``, of the whole image, is NaN where sums of squares overflow.
+    """
+    if clipped and np.isnan(noise):
         return ["nothing is found, as squares of the image's values are too large for their noise: divide it by a large number"]
     told = [] if noise > 0 else ["most of the image has no noise above 0, and nothing is found where there is none"]
     if beam and not 1 <= beam <= pixels:
@@ -101,7 +104,7 @@ def catalogue(
     meta |= search.tell()
     columns = Columns(found, {"theta": "deg"}, meta=meta)
     told = ["zeros mean no data here, as the image is padded with them; blank='nan' measures them"] if padded else []
-    told += _doubtful(noise, sky.beam_area, search.image.spec.size)
+    told += _doubtful(noise, search.levels is None, sky.beam_area, search.image.spec.size)
     told += sky.describe(columns)
     describe_fits(columns, sky)
     describe_light(columns, sky, search.light)

@@ -103,6 +103,8 @@ class Search:
         Images that what is found is measured on.
     otherwise
         Where it runs if the budget is too small for the device; nowhere if "".
+    keep
+        Whether its memory is kept for a later call: not where more searches follow in this one.
     stats, filtered, counts
         Of the clip, when it has run; statistics of the filtered image, where there is a filter.
     """
@@ -121,6 +123,7 @@ class Search:
     windows: Windows | None = None
     others: tuple[Other, ...] = ()
     otherwise: str = ""
+    keep: bool = True
     stats: np.ndarray = field(default_factory=lambda: np.full(8, np.nan))
     filtered: np.ndarray = field(default_factory=lambda: np.full(8, np.nan))
     counts: np.ndarray = field(default_factory=lambda: np.zeros(8, np.int64))
@@ -217,7 +220,7 @@ class Search:
         outs = self.outs(found, room.rows, host(count), through)
         try:
             call("find_sources", self._steps(room), self.faces, outs, self.device, self.memory, progress=self.told,
-                 on_plan=self.on_plan)  # fmt: skip
+                 on_plan=self.on_plan, keep=self.keep)  # fmt: skip
         except Crowded as short:
             # Without the frames it came through, which hold the plan's memory while it is planned again.
             return Short(room, short.rows, short.summits, short.bright)

@@ -250,6 +250,7 @@ def find_sources(
     richer = apart is not None or smooth is not None or bool(others)
     otherwise = instead(device, richer, seen.face)
     known: dict[str, Any] = {"on_plan": on_plan, "told": told, "models": models, "otherwise": otherwise, **measured}
+    known["keep"] = share is None and not negatives and not pairs
     search = Search(seen, rules, levels, tuple(ids), capacity, runs_on, memory, **known)
     parted = check_pairs(pairs, search, kept)
     if parted and memory is not None:

@@ -277,6 +277,11 @@ def test_where_nothing_can_be_found_is_told():
         assert len(table) == 0 and len(told) == 1 and "no noise above 0" in told[0] == table.meta["warnings"]
 
 
+def test_squares_that_overflow_are_told(rng):
+    table, told = found(rng.standard_normal((60, 60)) * 1e200)
+    assert len(table) == 0 and len(told) == 1 and "squares of the image's values are too large" in told[0]
+
+
 @pytest.mark.parametrize("degrees", [5.0, 1e-6])
 def test_a_beam_that_no_image_has_is_told(image, degrees):
     _, told = found(image, SKY | {"BUNIT": "Jy/beam", "BMAJ": degrees, "BMIN": degrees})
