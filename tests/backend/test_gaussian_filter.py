@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.ndimage
 
 import footprint as fp
+from footprint.backend.registry import device_limits
 from footprint.kernels.common.borders import BORDERS
+from footprint.kernels.separable.contract import in_one_pass
+from footprint.kernels.separable.gpu import separable_program
 from footprint.reference.gaussian_filter import gaussian_filter as reference
+from footprint.spec import ArraySpec
 
 from .kernels import in_turn
 
@@ -142,6 +148,16 @@ def test_neighbouring_axes_are_one_pass_where_their_weights_are_few():
         plan = fp.plan_gaussian_filter((500, 500), sigma, dtype=dtype, device=device)
         return [step.kernel for step in plan.steps if step.kernel]
 
+    def made(local_mem):
+        limits = replace(device_limits("null:h100"), local_mem=local_mem)
+        taps = ArraySpec((81,), "f4")
+        places = {"y0": -40, "x0": -40, "border_y": "reflect", "border_x": "reflect", "cval": 0.0}
+        image = ArraySpec((1, 8192, 8192), "f4")
+        (launch,) = separable_program(limits, image, taps, taps, image, **places).launches
+        return in_one_pass(limits, (81, 81), 4), launch.local <= local_mem
+
+    # A chip that has no room for what waits there is not asked to.
+    assert made(232448) == (True, True) and made(160 << 10) == (True, True) and not made(49152)[0]
     apart = ["separable.line", "separable.line"]
     assert steps(7) == steps(10) == steps(3.5, "f8") == ["separable"]
     assert steps(11) == steps(4, "f8") == steps(10, device="cpu") == apart

@@ -43,8 +43,9 @@ from footprint.spec import ArraySpec, Limits
 
 FUSED = 256
 """Bytes of the most weights along an axis that one pass takes: 64 of float32."""
-STRIPPED = {4: 81}
-"""Most weights that one pass takes on a GPU, by the bytes of a number, where they are more: as many sums stay in registers."""
+STRIPPED, STRIP_ROOM = {4: 81}, 160 << 10
+"""Most weights that one pass takes on a GPU, by the bytes of a number, where they are more: as many sums stay in registers; and bytes
+on the chip that are needed, as what chains of them come to waits there: with fewer, strips are so narrow that most is summed twice."""
 CUBED = 17
 """Most weights along each axis of a volume that one pass takes: with more of them, sums through the planes leave registers."""
 PIECE = 640
@@ -220,7 +221,8 @@ def in_one_pass(limits: Limits, taps: tuple[int, ...], itemsize: int) -> bool:
 
 
 def _most(limits: Limits, itemsize: int) -> int:
-    return STRIPPED[itemsize] if limits.family == "gpu" and itemsize in STRIPPED else FUSED // itemsize
+    many = limits.family == "gpu" and limits.local_mem >= STRIP_ROOM and itemsize in STRIPPED
+    return STRIPPED[itemsize] if many else FUSED // itemsize
 
 
 @dataclass(frozen=True)
