@@ -44,8 +44,8 @@ from footprint.spec import ArraySpec, Limits
 FUSED = 256
 """Bytes of the most weights along an axis that one pass takes: 64 of float32."""
 STRIPPED, STRIP_ROOM = {4: 81}, 160 << 10
-"""Most weights that one pass takes on a GPU, by the bytes of a number, where they are more: as many sums stay in registers. And bytes
-on the chip that this takes, as what chains come to waits there: with fewer, strips are so narrow that most is summed twice."""
+"""Most weights that one pass takes on a GPU, by the bytes of a number, where they are more: as many sums stay in registers. Then
+the bytes on the chip that this takes, as what chains come to waits there: with fewer, strips are narrow and sum most twice."""
 CUBED = 17
 """Most weights along each axis of a volume that one pass takes: with more of them, sums through the planes leave registers."""
 PIECE = 640
