@@ -349,6 +349,9 @@ def with_room(make: Callable[[], T]) -> T:
 
 def _bytes_of(value: Any) -> int:
     """Of a look: tuples of small things, those that others share counted too."""
+    # None, True and False are there once, whatever holds them.
+    if value is None or isinstance(value, bool):
+        return 0
     return sys.getsizeof(value) + (sum(map(_bytes_of, value)) if isinstance(value, tuple) else 0)
 
 
