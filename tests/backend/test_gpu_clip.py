@@ -94,3 +94,13 @@ def test_in_parts_of_rows_to_the_bits_of_the_whole(backend, rng, kind, dtype, wi
                 if counts[0]:
                     break
         assert np.array_equal(stats, wanted[0]) and np.array_equal(counts, wanted[1]), cuts
+
+
+def test_bounds_far_beyond_the_bulk_end_too(backend, rng):
+    """Pixels beside such bounds have no fixed-point numbers, and so are not set aside."""
+    need_gpu(backend)
+    x = image_of("normal", 200_003, rng).astype(np.float32)
+    x[[5, 77, 999]] = 69
+    wanted = reference(x, 70.0)
+    stats, counts = clip(backend, x, 70.0, -1, True)
+    assert (counts[1], counts[2], stats[1]) == (wanted["count"], wanted["iterations"], wanted["median"])

@@ -25,6 +25,11 @@ def check_size(size: int) -> None:
         raise LimitError("image", f"{size} pixels", f"at most {LARGEST} where a GPU labels them at once", "do it on the cpu")
 
 
+def sweepers(chunks: int) -> int:
+    """Groups that go through so many chunks, of which 32 work-items take one."""
+    return -(-chunks // 8)
+
+
 def launches(
     limits: Limits, pixels: tuple[Argument, ...], kind: str, size: int, width: int, connectivity: int, labels: Argument,
     work: tuple[W, W], count: Argument, at: int, maps: bool = False,
@@ -37,12 +42,12 @@ def launches(
     n, (chunks, roots) = -(-size // CHUNK), work
     defines = _defines(limits, connectivity, kind, maps)
 
-    def launch(entry: str, *args: Argument, groups: int = n, items: int = 256) -> Launch:
+    def launch(entry: str, *args: Argument, groups: int = sweepers(n), items: int = 256) -> Launch:
         return Launch("label.knl", entry, (groups, 1, 1), (items, 1, 1), args, defines)
 
     sizes = (np.int32(n), np.int32(size))
     return (
-        launch("label_runs", *pixels, labels, chunks, roots, np.int32(size), np.int32(width)),
+        launch("label_runs", *pixels, labels, chunks, roots, np.int32(size), np.int32(width), groups=n),
         launch("label_join", labels, chunks, *sizes, np.int32(width)),
         launch("label_flatten", labels, chunks, roots, *sizes),
         launch("label_scan", chunks, count, np.int32(n), np.int32(at), groups=1, items=_scanners(limits)),
