@@ -53,10 +53,12 @@ class Watch:
     def __init__(self, scan: Any, first: int, frames: bool, log: bool) -> None:
         self._scan, self._first, self._frames, self._log = scan, first, frames, log
         self._dropouts = self._pixels = self._row = 0
+        # Values that are not finite numbers, and rows that have no other.
+        self._unknown = self._lost = 0
         self._seen: set[int] = set()
 
     def __call__(self, region: Region, block: np.ndarray) -> None:
-        """Raise BlackFrames where some of a block are; nothing is written yet when its rows are the first. Count dropouts."""
+        """Raise BlackFrames where some of a block are; nothing is written yet when its rows are the first. Count other flaws."""
         first = region[0].start or 0
         if region[1].start or not block.size or first in self._seen:
             # Tiles of a slice read the same frames one after another.
@@ -71,7 +73,7 @@ class Watch:
         self._count(block[:, middle])
 
     def _count(self, lines: np.ndarray) -> None:
-        """Count short runs of pixels without light, or of zeros in line integrals, in some frames at a time."""
+        """Count, some frames at a time: NaN and infinities; short runs of pixels without light, or of zeros in line integrals."""
         here = slice(self._row, self._row + 1)
         dark = self._scan.dark_mean(here) if self._log else None
         flats = self._scan.flat_means(here) if self._log and self._scan.n_flats else None
@@ -80,6 +82,10 @@ class Watch:
         group = max(1, _COUNTED // max(lines.shape[1], 1))
         for start in range(0, len(lines), group):
             part = lines[start : start + group]
+            if part.dtype.kind == "f":
+                unknown = ~np.isfinite(part)
+                self._unknown += int(unknown.sum())
+                self._lost += int(unknown.all(axis=1).sum())
             dead = np.zeros((len(part), part.shape[1] + 2), bool)
             np.logical_and(part <= shade if self._log else part == 0, lit, out=dead[:, 1:-1])
             # A frame that is dark or masked as a whole has no dropouts.
@@ -95,6 +101,12 @@ class Watch:
         if self._dropouts:
             found = f"{self._dropouts} of {self._pixels} in row {self._row}, and in others alike"
             what = f"{path} has dropouts, pixels without light among others: {found}; they are replaced from their neighbours"
+            warnings.warn(what, UserWarning, stacklevel=4)
+        if self._unknown:
+            found = f"{self._unknown} of {self._pixels} in row {self._row}, and perhaps in others"
+            what = f"{path} has values that are NaN or infinite: {found}; they are replaced from their neighbours along the row"
+            if self._lost:
+                what += f", but {counted(self._lost, 'projections')} without any other there must count as air"
             warnings.warn(what, UserWarning, stacklevel=4)
 
 

@@ -11,7 +11,7 @@ from footprint.api._half import say_of_axis
 from footprint.api._tomo import angles_of, numbers, on_stack, planned_stack, position, shape_of
 from footprint.errors import ArgumentError, ShapeError, flag
 from footprint.ops.backproject import Geometry
-from footprint.ops.iterative import ITERATIONS, METHODS, Iterative
+from footprint.ops.iterative import ITERATIONS, METHODS, MOST, Iterative
 from footprint.plan.plan import Plan
 
 Box = tuple[int, int, int, int]
@@ -44,7 +44,7 @@ def sirt(
     angles : array (n_angles,), optional
         Radians, with any spacing; equally spaced over [0, pi) by default.
     iterations : int
-        How many: few give soft slices, many give sharper ones with more noise.
+        How many, at most 1,000,000: few give soft slices, many give sharper ones with more noise.
     nonnegative : bool
         Set values below 0 to 0 in every iteration.
     center : float, optional
@@ -320,7 +320,7 @@ class Iterated(NamedTuple):
         """The operation, of values that can be compared."""
         count = ITERATIONS[self.method] if self.iterations is None else self.iterations
         if not isinstance(count, int | np.integer) or isinstance(count, bool):
-            raise ArgumentError("iterations", repr(count), "a whole number of at least 1")
+            raise ArgumentError("iterations", repr(count), f"a whole number from 1 to {MOST:,}")
         try:
             share = None if self.weight is None else float(self.weight)
         except (TypeError, ValueError, OverflowError):

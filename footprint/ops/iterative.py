@@ -20,6 +20,8 @@ from footprint.units import counted
 METHODS = ("sirt", "cgls", "tv")
 ITERATIONS = {"sirt": 100, "cgls": 20, "tv": 200}
 """Of each method unless said otherwise."""
+MOST = 1_000_000
+"""Iterations: hundreds serve, and of float32 slices no more change anything but by rounding."""
 # A sum of so much less than a pixel's worth does not count: what a ray, or a pixel, barely touches is known to the digits of a
 # position only, and would be divided by them.
 LEAST = 1e-2
@@ -84,8 +86,11 @@ class Iterative(Op):
 
     def _check(self) -> None:
         choose("method", self.method, METHODS)
-        if self.iterations < 1:
-            raise ArgumentError("iterations", self.iterations, "a whole number of at least 1")
+        if not 1 <= self.iterations <= MOST:
+            # Python writes no number of thousands of digits.
+            many = abs(self.iterations).bit_length()
+            found = self.iterations if many < 64 else f"a number of {many} bits"
+            raise ArgumentError("iterations", found, f"a whole number from 1 to {MOST:,}")
         if self.method == "tv" and (self.weight is None or not 0 < self.weight < math.inf):
             raise ArgumentError("weight", self.weight, "a number above 0, that of the total variation", "try 0.1 to begin with")
         if self.method != "tv" and self.weight is not None:

@@ -64,3 +64,20 @@ def test_zeros_in_sinograms_of_line_integrals(rng):
         watch((slice(start, start + 30), slice(0, 1), slice(0, 41)), scan.raw[start : start + 30, :1])
     with pytest.warns(UserWarning, match="20 of 2460 in row 0"):
         watch.say("scan")
+
+
+@pytest.mark.parametrize("log", [True, False])
+def test_what_is_no_number_is_said_and_counted(rng, log):
+    """A projection of NaN counted as air in silence."""
+    raw = np.asarray(rng.uniform(0.2, 0.8, (30, 3, 41)), "f4")
+    angles, options = np.arange(30) * np.pi / 30, {"center": 20.0, "device": "cpu", "log": log}
+    fp.reconstruct(ArrayScan(raw, angles), **options)
+    raw[4, :, 7], raw[5, :, 20:22] = np.nan, np.inf
+    with pytest.warns(UserWarning, match=r"NaN or infinite: 3 of 1230 in row 1, .* from their neighbours along the row$"):
+        fp.reconstruct(ArrayScan(raw, angles), **options)
+    raw[9] = np.nan
+    with pytest.warns(UserWarning, match="infinite: 44 of 1230 .* but 1 projection without any other there must count as air"):
+        found = fp.reconstruct(ArrayScan(raw, angles), **options)
+    raw[9] = 1 if log else 0
+    with pytest.warns(UserWarning, match="NaN or infinite: 3 of"):
+        np.testing.assert_array_equal(found, fp.reconstruct(ArrayScan(raw, angles), **options))

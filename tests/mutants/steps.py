@@ -277,4 +277,11 @@ MUTANTS = [
         ("tests/unit/test_cli_report.py::test_it_stays_within_the_plan",),
         "rows that are kept are not counted",
     ),
+    Mutant(
+        "footprint/api/_black.py",
+        "if self._unknown:",
+        "if False:",
+        ("tests/backend/test_dropouts.py::test_what_is_no_number_is_said_and_counted",),
+        "a projection of NaN is air in silence",
+    ),
 ]
