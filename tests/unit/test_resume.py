@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import re
@@ -87,6 +88,32 @@ def test_a_stopped_run_goes_on_to_the_same_bits(scan, whole, tmp_path, name):
     assert left(target) == []
     with pytest.raises(fp.FormatError, match="is finished: there is nothing left to resume"):
         run(scan, target)
+
+
+def test_a_half_acquisition_goes_on_to_the_same_bits(scan, tmp_path):
+    path, half = tmp_path / "half.nx", {"center": 28.0, "method": "direct", "device": "cpu", "rows": slice(8, 16)}
+    with h5py.File(scan) as source, h5py.File(path, "w") as file:
+        source.copy("entry", file)
+        # Not what turned that far would have been seen as: the bits are those of the run before.
+        file["entry/sample/rotation_angle"][...] *= 2
+        file["entry/instrument/detector/field_of_view"] = "Half"
+    with fp.open_scan(path) as source:
+        want, target, made = fp.reconstruct(source, **half), tmp_path / "v.h5", []
+
+        def stop(done, total):
+            made.append(done)
+            if len(made) == 3:
+                raise Stopped
+
+        for progress in (stop, None):
+            with contextlib.suppress(Stopped), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                with fp.create_volume(target, want.shape, resume=True) as volume:
+                    kept = volume.resumed
+                    fp.reconstruct(source, out=volume, memory=a_few(path) + 50_000, progress=progress, **half)
+            assert target.exists() == (progress is None)
+    assert 0 < kept < 8
+    np.testing.assert_array_equal(stored(target), want)
 
 
 def test_another_budget_goes_on_too(scan, whole, tmp_path):
