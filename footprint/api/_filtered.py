@@ -26,11 +26,15 @@ from footprint.ops.complex_sums import ComplexSums
 from footprint.ops.convolve import MASKS, MODES, Correlate, check_origin
 from footprint.ops.known import TREATMENTS, Known
 from footprint.ops.overlap_save import METHODS
-from footprint.ops.separated import alike, beyond, in_rows, product_of
+from footprint.ops.separated import Separated, alike, beyond, in_rows, product_of
+from footprint.plan.exact import Latest
 from footprint.plan.ready import Known as Earlier
 from footprint.spec import ArraySpec
 
 Axes = tuple[int, ...] | None
+
+# Of the last masks that were taken apart because a call asked for it: what of their values their plans hang on, columns and rows.
+_PRODUCTS: Latest[tuple[Any, ...]] = Latest(4)
 
 
 class Asked(NamedTuple):
@@ -131,7 +135,7 @@ def filtered(
     found = None
     # Where results are divided by the sum of the mask, the long way says what is wrong with that of this one.
     if known is not None and (words[3] == "ignore" or not (sides or words[3] == "interpolate") or has_sum(mask)):
-        found = _again(look, known, image, mask, seen, flip, cval, out, sides)
+        found = _again(look, known, image, mask, seen, flip, words[6], cval, out, sides)
     if found is not None:
         return found
     how = Asked.of(*words)
@@ -157,16 +161,30 @@ def filtered(
 
 
 def _again(
-    look: Hashable, known: Earlier, image: Any, mask: Any, seen: Any, flip: bool, cval: Any, out: Any, sides: tuple[Any, ...]
+    look: Hashable,
+    known: Earlier,
+    image: Any,
+    mask: Any,
+    seen: Any,
+    flip: bool,
+    method: Any,
+    cval: Any,
+    out: Any,
+    sides: tuple[Any, ...],
 ) -> Any | None:
     """The result of a call like an earlier one; None where it has to go the long way."""
     if type(mask) is not np.ndarray:
         seen = kind_of(mask).weights(mask, flip, known.small)
-    product = None
+    small: tuple[Any, ...] = (seen,)
     if known.product is None:
         # The mask's values decide on the plan.
-        product = product_of(seen, known.small)
-        decided = recall((look, None if product is None else (beyond(number(cval), product[0]), alike(product))))
+        if method == "separable":
+            which, *small = _PRODUCTS.get(mask.tobytes(), look) or (None,)
+        else:
+            product = product_of(seen, known.small)
+            which = None if product is None else (beyond(number(cval), product[0]), alike(product))
+            small = small if product is None else in_rows(product, known.small)
+        decided = recall((look, which))
         if decided is None:
             return None
         known = decided
@@ -175,7 +193,6 @@ def _again(
     target = fresh(known, 0, image) if out is None else out
     if target is None:
         return None
-    small = (seen,) if product is None else in_rows(product, known.small)
     if known.turns is None:
         return target if replay(known, (image, *small, *sides), (target,)) else None
     first, last = known.turns
@@ -291,9 +308,9 @@ def _remember(
     look: Hashable, key: str | None, how: Asked, made: Made, seen: Seen, small: str, result: ArraySpec, turns: Any
 ) -> None:
     """Keep for the next call like this one what it came to, where no more than its arrays would be handled anew."""
-    # Products are looked for anew where some are asked for, and so is the sum of each of several masks.
+    # The sum of each of several masks is asked for anew.
     scaled = how.scales(seen.beside)
-    if how.method == "separable" or (how.several and scaled):
+    if how.several and scaled:
         return
     # The next mask is only turned and cast where it lies: this one must not have been brought here from elsewhere.
     if not kind_of(seen.mask).turns or not (type(seen.mask) is np.ndarray or kind_of(seen.given.data) is not NUMPY):
@@ -303,7 +320,15 @@ def _remember(
     more = scaled or how.several or how.axes is not None or is_given(seen.beside)
     if more and not all(type(one) is np.ndarray for one in arrays):
         return
-    if made.weighed and look is not None:
+    if how.method == "separable" and look is not None:
+        if type(seen.mask) is not np.ndarray:
+            return
+        assert isinstance(made.op, Separated)
+        which = made.op.beyond, made.op.equal
+        _PRODUCTS.put(seen.mask.tobytes(), (which, *(one.data for one in made.rest)), look)
+        values_decide(look, key, small)
+        look = (look, which)
+    elif made.weighed and look is not None:
         values_decide(look, key, small)
         look = (look, made.product)
     remember(look, key, result, small, product=made.product is not None, turns=turns)

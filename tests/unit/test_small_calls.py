@@ -120,3 +120,33 @@ def test_the_method_found_for_a_shape_keeps_the_border_of_each_operation():
     for value in (0.0, -0.0, 0.0):
         op = Correlate((5, 5), cval=value)
         assert repr(by_method("auto", op, ArraySpec((8, 8), "float32"), device_limits("cpu")).cval) == repr(value)
+
+
+def test_a_mask_that_is_to_be_taken_apart_is_found_again_by_its_values(rng, monkeypatch):
+    column, row = rng.random((2, 2, 9))
+    masks = [np.outer(column[0], row[0]), column.T @ row, np.outer(column[1], row[1])]
+    calls = [
+        lambda mask: fp.convolve(IMAGE, mask, method="separable", boundary="wrap", device="cpu"),
+        lambda mask: fp.correlate(STACK[0], mask, method="separable", cval=2.5, device="cpu"),
+    ]
+    want = []
+    for call in calls:
+        for mask in masks:
+            fp.clear_cache()
+            want.append(call(mask))
+    for call in calls:
+        fp.clear_cache()
+        for mask in masks:
+            call(mask)
+        with monkeypatch.context() as patch:
+            patch.setattr("footprint.api._call._key", lambda *args: pytest.fail("it went the long way"))
+            for mask in masks:
+                np.testing.assert_array_equal(call(mask.copy()), want.pop(0))
+            mask[4, 4] += 0.01
+            with pytest.raises(pytest.fail.Exception, match="long way"):
+                call(mask)
+        np.testing.assert_allclose(call(mask), (call(mask / 2)) * 2, rtol=1e-4)
+        mask[4, 4] -= 0.01
+    fp.clear_cache()
+    with pytest.raises(fp.ArgumentError, match="not a sum of 2 products"):
+        fp.convolve(IMAGE, np.eye(9), method="separable", device="cpu")

@@ -44,6 +44,8 @@ LINE_GROUP = 8
 """The same as GROUP, for masks of a single row."""
 TOGETHER = 8
 """Blocks that a few taps go by before the next ones do: as many as stay near."""
+LINE_TOGETHER = 16
+"""The same as TOGETHER, for masks of a single row."""
 BLOCKS = (1 + 2 * TOGETHER) * ROWS * BLOCK
 """Elements of a thread's workspace for a block of outputs, and for a group's sums of so many and what their totals lost."""
 STEP = 128

@@ -8,11 +8,11 @@ from numba import prange
 from footprint.kernels.common import borders
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, alone, apart
-from footprint.kernels.convolve.contract import CHAIN, LINE_GROUP, LINE_ROWS, STEP, TOGETHER, row_pieces
-from footprint.kernels.convolve.cpu_sums import LINE_TAPS, line1, line2, line3, line4, line5, line6, line7, line8, line_total
+from footprint.kernels.convolve.contract import CHAIN, LINE_GROUP, LINE_ROWS, LINE_TOGETHER, STEP, row_pieces
+from footprint.kernels.convolve.cpu_sums import LINE_WHOLE, line0, line1, line2, line3, line4, line5, line6, line_total
 
 # Numba leaves out what a constant says is never reached: processors with fewer registers do not compile it.
-_MORE = LINE_TAPS > 4
+_MORE = LINE_WHOLE > 3
 
 _row_pieces = njit(cache=True, nogil=True)(row_pieces)
 source_index = njit(cache=True, nogil=True)(borders.source_index)
@@ -69,46 +69,40 @@ def chained(columns, taps):
 def line_blocks(image, at, weights, out, to, columns, work, edge):
     """Neighbouring blocks of outputs of a row; ``edge`` is where the last one goes that is not whole.
 
-    Of the taps, a vector's length apart, the first columns have one more than the others. Few taps go by some blocks before the
-    next ones do: what it takes to begin is not paid for every block.
+    A chain of taps goes by some blocks before the next one does: what it takes to begin is not paid for every block.
     """
     apart()
     lanes, free = BYTES // image.itemsize, edge + STEP
-    whole, more, block = weights.size // lanes, weights.size % lanes, LINE_ROWS * lanes
-    turns = ((whole + LINE_TAPS) // LINE_TAPS if more else 0) + (whole + LINE_TAPS - 1) // LINE_TAPS
+    longest, block = min(CHAIN, (LINE_WHOLE + 1) * lanes - 1), LINE_ROWS * lanes
+    turns = (weights.size + longest - 1) // longest
     # What goes by once need not stay near.
-    direct, most, x = turns <= LINE_GROUP, columns if turns == 1 else TOGETHER, 0
+    direct, most, x = turns <= LINE_GROUP, columns if turns == 1 else LINE_TOGETHER, 0
     while x < columns:
         many = min(most if direct else 1, (columns - x) // block)
         sums, place = (out, to + x) if many > 0 else (work, edge)
-        turn, (target, goal) = 0, (sums, place) if direct else (work, free)
-        for side in range(2):
-            column, count, height = (more, lanes - more, whole) if side else (0, more, whole + 1)
-            parts, i = (height + LINE_TAPS - 1) // LINE_TAPS if count > 0 else 0, 0
-            for part in range(parts):
-                taps, first = (height + parts - 1 - part) // parts, i * lanes + column
-                how = first, count, chained(count, taps), target, goal, turn % LINE_GROUP == 0, max(many, 1)
-                if taps == 4:
-                    line4(image, at + x + first, weights, *how)
-                elif taps == 3:
-                    line3(image, at + x + first, weights, *how)
-                elif taps == 2:
-                    line2(image, at + x + first, weights, *how)
-                elif taps == 1:
-                    line1(image, at + x + first, weights, *how)
-                elif _MORE:
-                    if taps == 8:
-                        line8(image, at + x + first, weights, *how)
-                    elif taps == 7:
-                        line7(image, at + x + first, weights, *how)
-                    elif taps == 6:
-                        line6(image, at + x + first, weights, *how)
-                    else:
-                        line5(image, at + x + first, weights, *how)
-                i += taps
-                turn += 1
-                if not direct and (turn % LINE_GROUP == 0 or turn == turns):
-                    line_total(work, free, sums, place, lanes, turn <= LINE_GROUP, turn == turns, 1)
+        first, (target, goal) = 0, (sums, place) if direct else (work, free)
+        for turn in range(turns):
+            taps = (weights.size + turns - 1 - turn) // turns
+            whole, at_once = taps // lanes, max(many, 1)
+            how = weights, first, taps % lanes, target, goal, turn % LINE_GROUP == 0, at_once
+            if whole == 0:
+                line0(image, at + x + first, *how)
+            elif whole == 1:
+                line1(image, at + x + first, *how)
+            elif whole == 2:
+                line2(image, at + x + first, *how)
+            elif whole == 3:
+                line3(image, at + x + first, *how)
+            elif _MORE:
+                if whole == 4:
+                    line4(image, at + x + first, *how)
+                elif whole == 5:
+                    line5(image, at + x + first, *how)
+                else:
+                    line6(image, at + x + first, *how)
+            first += taps
+            if not direct and (turn % LINE_GROUP == LINE_GROUP - 1 or turn == turns - 1):
+                line_total(work, free, sums, place, lanes, turn < LINE_GROUP, turn == turns - 1, 1)
         if many == 0:
             for k in range(columns - x):
                 out[to + x + k] = work[edge + k]

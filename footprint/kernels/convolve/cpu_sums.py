@@ -21,8 +21,8 @@ FLAT_ROWS, FLAT_VECTORS = (4, 4) if REGISTERS >= 32 else (2, 4)
 """The same of an image, where rows of the result are written beside those that are read: where they lie whole pages apart, as those
 of 2048 columns do, one place of each is all that a cache of 8 ways holds."""
 
-LINE_TAPS = 8 if REGISTERS >= 32 else 4
-"""Most vectors of taps that go by together under a mask of a single row."""
+LINE_WHOLE = 6 if REGISTERS >= 32 else 3
+"""Most whole vectors of taps that go by together under a mask of a single row, and some of the next one with them."""
 
 
 def held(height: int, width: int) -> tuple[int, int]:
@@ -60,10 +60,7 @@ def _sums(e: Emit, taps: int, rows: int, vectors: int, place: _Place, arrays: tu
             b.store(e.zero(), held[one])
         end = b.add(begin, chain)
         end = b.select(b.icmp_signed("<", end, count), end, count)
-        rest = begin
-        if taps == vectors == 1 and pitch == lanes:
-            rest = two_by_two(e, at, first, (begin, end), list(held.values()), (image, mask))
-        with cgutils.for_range_slice(b, rest, end, ir.Constant(count.type, 1)) as (column, _):
+        with cgutils.for_range_slice(b, begin, end, ir.Constant(count.type, 1)) as (column, _):
             weights = [e.splat(mask, e.add(e.add(first, e.mul(stride, t)), column)) for t in range(taps)]
             sums = {one: b.load(held[one]) for one in block}
             for r, start in enumerate(starts):
@@ -124,25 +121,55 @@ def _maker(taps: int, rows: int, vectors: int) -> Any:
     return sums
 
 
-def _line_maker(taps: int) -> Any:
-    """The same for the rows that a signal makes, of ``many`` blocks that lie together."""
+def _line_sums(e: Emit, whole: int, at: Any, first: Any, more: Any, arrays: tuple[int, int]) -> list[Any]:
+    """Where the sums of a row's taps from ``first`` on are, in a chain: ``whole`` vectors of taps and ``more`` of the next one.
+
+    Taps a vector apart go by together: the first columns have one more of them than the others.
+    """
+    b, lanes, (image, mask) = e.b, e.kind.count, arrays
+    held = [cgutils.alloca_once(b, e.kind) for _ in range(LINE_ROWS)]
+    for one in held:
+        b.store(e.zero(), one)
+    for taps, begin, end in (whole + 1, e.index(0), more), (whole, more, e.index(lanes)):
+        if taps == 0:
+            break
+        rest = two_by_two(e, at, first, (begin, end), held, arrays) if taps == 1 else begin
+        with cgutils.for_range_slice(b, rest, end, e.index(1)) as (column, _):
+            start, tap = e.add(at, column), e.add(first, column)
+            weights = [e.splat(mask, e.add(tap, t * lanes)) for t in range(taps)]
+            sums = [b.load(one) for one in held]
+            for r in range(LINE_ROWS + taps - 1):
+                values = e.load(image, e.add(start, r * lanes))
+                for q in range(max(0, r - taps + 1), min(LINE_ROWS, r + 1)):
+                    sums[q] = e.multiply_add(values, weights[r - q], sums[q])
+            for one, total in zip(held, sums):
+                b.store(total, one)
+    return [b.load(one) for one in held]
+
+
+def _line_maker(whole: int) -> Any:
+    """The intrinsic for the rows that a signal makes, of ``many`` neighbouring blocks; sums are added unless ``fresh``."""
 
     @intrinsic
-    def sums(typing_context, image, at, weights, first, count, chain, out, to, fresh, many):  # type: ignore[no-untyped-def]
+    def sums(typing_context, image, at, weights, first, more, out, to, fresh, many):  # type: ignore[no-untyped-def]
         def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
             def write(e: Emit) -> None:
-                args, lanes = e.args, e.kind.count
-                with cgutils.for_range(e.b, args[9]) as block:
+                b, args, lanes = e.b, e.args, e.kind.count
+                with cgutils.for_range(b, args[8]) as block:
                     start = e.mul(block.index, LINE_ROWS * lanes)
-                    # Steps that are numbers leave a register for every row.
-                    goal = e.add(args[7], start)
-                    place = _Place(e.add(args[1], start), lanes, args[3], lanes, args[4], args[5], goal, lanes, args[8])
-                    _sums(e, taps, LINE_ROWS, 1, place, (0, 2, 6))
+                    goal = e.add(args[6], start)
+                    sums = _line_sums(e, whole, e.add(args[1], start), args[3], args[4], (0, 2))
+                    with b.if_else(b.trunc(args[7], ir.IntType(1))) as (new, old):
+                        for case, adds in ((new, False), (old, True)):
+                            with case:
+                                for q, total in enumerate(sums):
+                                    place = e.add(goal, q * lanes)
+                                    e.store(b.fadd(e.load(5, place), total) if adds else total, 5, place)
 
             return own(context, builder, signature, args, write)
 
         n = types.int64
-        return types.void(image, n, weights, n, n, n, out, n, types.uint8, n), code
+        return types.void(image, n, weights, n, n, out, n, types.uint8, n), code
 
     return sums
 
@@ -202,6 +229,6 @@ def _total_maker(rows: int, vectors: int) -> Any:
 
 image2, image3, image4, image5 = (_maker(taps, ROWS, VECTORS) for taps in (2, 3, 4, 5))
 flat1, flat2, flat3, flat4, flat5 = (_maker(taps, FLAT_ROWS, FLAT_VECTORS) for taps in (1, 2, 3, 4, 5))
-line1, line2, line3, line4, line5, line6, line7, line8 = (_line_maker(taps) for taps in range(1, 9))
+line0, line1, line2, line3, line4, line5, line6 = (_line_maker(whole) for whole in range(7))
 image_total, line_total = _total_maker(ROWS, VECTORS), _total_maker(LINE_ROWS, 1)
 flat_total = _total_maker(FLAT_ROWS, FLAT_VECTORS)
