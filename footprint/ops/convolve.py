@@ -23,6 +23,9 @@ MODES = ("same", "full", "valid")
 # Weights of a column, as many of which take twice the time of those of a row over integers as they are stored: 101 took 4 times,
 # 301 9 times, 1001 40 times. Over others they go by strips; a weight takes so much more time beside what transforms take.
 _COLUMN, _STRIPS = 32, 1.65
+# Weights along an axis that take as long as beginning anew for every plane of a volume's mask does (of 9 x 9 x 9 and 13 x 13 x 13 on
+# a Xeon; an EPYC takes longer still).
+_VOLUME = 6
 MASKS = ("one", "all", "each")
 """How many masks there are: one; or several, all for the image, or one for each image of a batch."""
 
@@ -179,7 +182,8 @@ class Correlate(Op):
     def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
         """All in and out once; a GPU's kernel of volumes has half the rate of its others, taking samples anew for every plane.
 
-        A processor's, under a mask of one column, takes a new row of an image as it is stored for every weight.
+        A processor's, under a mask of one column, takes a new row of an image as it is stored for every weight; of volumes it
+        begins anew for every plane of the mask.
         """
         found, stored = super().cost(limits, *specs), self.reads(specs[0].dtype) != self.summed(specs[0].dtype)
         if limits.host and len(self.taps) == 2 and not self._is_signal(specs[0].shape):
@@ -188,7 +192,12 @@ class Correlate(Op):
             wide = 1.0 if self.batch else max(BLOCK / max(columns, 1), 1.0)
             tall = (1 + self.taps[0] / _COLUMN if stored else _STRIPS) if self.taps[1] == 1 else 1.0
             return replace(found, flops=found.flops * wide * tall)
-        return replace(found, flops=2 * found.flops) if len(self.taps) == 3 and limits.family == "gpu" else found
+        if len(self.taps) < 3:
+            return found
+        if limits.family == "gpu":
+            return replace(found, flops=2 * found.flops)
+        wide = max(BLOCK / max(self.out_specs(*specs)[0].shape[-1], 1), 1.0)
+        return replace(found, flops=found.flops * wide * (1 + _VOLUME / math.prod(self.taps) ** (1 / 3)))
 
     def _is_signal(self, image: tuple[int, ...]) -> bool:
         """Whether an image of one column, under a mask of one, is summed as the signal that it is."""

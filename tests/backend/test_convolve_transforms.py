@@ -199,3 +199,8 @@ def test_large_masks_take_no_minute():
         chosen = by_method("auto", op, specs[0], CPU)
         assert op.cost(CPU, *specs).seconds(rate) > 5
         assert chosen.cost(CPU, *specs).seconds(rate) < 1
+
+
+@pytest.mark.parametrize(("n", "taps", "kind"), [(128, 8, OverlapSave), (256, 6, OverlapSave), (128, 5, Correlate), (24, 7, Correlate)])
+def test_volumes_are_transformed_where_direct_sums_have_been_measured_to_take_longer(n, taps, kind):
+    assert type(by_method("auto", Correlate((taps,) * 3), ArraySpec((n,) * 3), CPU)) is kind

@@ -296,13 +296,6 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/api/_filtered.py",
-        "        look = (look, which)\n",
-        "        look = (look, None)\n",
-        ("tests/unit/test_small_calls.py::test_a_mask_that_is_to_be_taken_apart_is_found_again_by_its_values",),
-        "plans of one product and of two are found by one look",
-    ),
-    Mutant(
-        "footprint/api/_filtered.py",
         "(flip, *words, beside[0] is None, cval, memory, device)",
         "(flip, *words, cval, memory, device)",
         ("tests/unit/test_small_calls.py::test_what_is_masked_is_not_taken_for_weights",),

@@ -48,6 +48,20 @@ MUTANTS = [
         "the end of a chain goes beyond its weights",
     ),
     Mutant(
+        "footprint/ops/convolve.py",
+        "flops=found.flops * wide * (1 + _VOLUME / math.prod(self.taps) ** (1 / 3))",
+        "flops=found.flops * wide",
+        (BACKEND + "convolve_transforms.py::test_volumes_are_transformed_where_direct_sums_have_been_measured_to_take_longer",),
+        "direct sums of volumes are taken where transforms need a quarter of their time",
+    ),
+    Mutant(
+        "footprint/kernels/convolve/cpu_lines.py",
+        "turn < LINE_GROUP, turn == turns - 1, 1)",
+        "turn < LINE_GROUP, False, 1)",
+        (BACKEND + "convolve_digits.py",),
+        "what the totals of a long mask of one row lost is never added",
+    ),
+    Mutant(
         "footprint/ops/separated.py",
         "if outside or self.rank != 1",
         "if self.rank != 1",
