@@ -179,7 +179,7 @@ def _again(
     if known.product is None:
         # The mask's values decide on the plan.
         if method == "separable":
-            which, *small = _PRODUCTS.get(mask.tobytes(), look) or (None,)
+            which, small = _PRODUCTS.get(mask.tobytes(), look) or (None, small)
         else:
             product = product_of(seen, known.small)
             which = None if product is None else (beyond(number(cval), product[0]), alike(product))
@@ -325,7 +325,7 @@ def _remember(
             return
         assert isinstance(made.op, Separated)
         which = made.op.beyond, made.op.equal
-        _PRODUCTS.put(seen.mask.tobytes(), (which, *(one.data for one in made.rest)), look)
+        _PRODUCTS.put(seen.mask.tobytes(), (which, tuple(one.data for one in made.rest)), look)
         values_decide(look, key, small)
         look = (look, which)
     elif made.weighed and look is not None:

@@ -23,8 +23,8 @@ MODES = ("same", "full", "valid")
 # Weights of a column, as many of which take twice the time of those of a row over integers as they are stored: 101 took 4 times,
 # 301 9 times, 1001 40 times. Over others they go by strips; a weight takes so much more time beside what transforms take.
 _COLUMN, _STRIPS = 32, 1.65
-# Weights along an axis that take as long as beginning anew for every plane of a volume's mask does (measured on a Xeon with 9 x 9 x 9
-# and 13 x 13 x 13; an EPYC takes longer still).
+# Weights along an axis that take as long as beginning anew for every plane of a volume's mask does (on a Xeon, under 9 x 9 x 9 and
+# 13 x 13 x 13; an EPYC takes longer).
 _VOLUME = 6
 MASKS = ("one", "all", "each")
 """How many masks there are: one; or several, all for the image, or one for each image of a batch."""
