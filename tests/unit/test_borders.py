@@ -126,3 +126,8 @@ def test_the_table_goes_into_docstrings_with_and_without_indentation(notes, exam
     assert found[0] == found[1]
     assert f"Notes\n-----\n{'A note.' if notes else 'What'}" in found[0] and found[0].count(borders.TABLE) == 1
     assert re.search(r"\nBut\.(\n\nExamples\n|$)", found[0])
+
+
+def test_the_none_of_astropy_is_told_what_it_is_here():
+    with pytest.raises(fp.ArgumentError, match=r'boundary: got None.*astropy.*mode="valid"'):
+        fp.convolve(np.ones((4, 4)), np.ones((3, 3)), boundary=None, device="cpu")

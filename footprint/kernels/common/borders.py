@@ -76,6 +76,8 @@ def border(name: object, argument: str = "boundary", readers: str = "ndimage") -
     fix = f'"reflect" is {reflect}, {other}'
     if isinstance(name, int) or "BORDER_" in str(name):
         fix = f'OpenCV\'s BORDER_REFLECT_101, its default, is "{wanted[3]}", BORDER_REPLICATE "{wanted[1]}"'
+    if name is None and argument == "boundary":
+        fix = 'where astropy sets results at the edges to 0 for None, mode="valid" leaves them out'
     raise ArgumentError(argument, repr(name), "one of " + ", ".join(wanted), fix)
 
 
