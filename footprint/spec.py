@@ -50,7 +50,7 @@ class ArraySpec:
 
     def named(self, axes: str) -> ArraySpec:
         """The same with other names of its axes."""
-        return ArraySpec(self.shape, self.dtype, axes)
+        return self if axes == self.axes else ArraySpec(self.shape, self.dtype, axes)
 
     def __str__(self) -> str:
         return f"{np.dtype(self.dtype).name} ({', '.join(map(str, self.shape))})"

@@ -12,7 +12,6 @@ from footprint.plan.slots import Cut, Reach, Slot, Step
 
 if TYPE_CHECKING:
     from footprint.plan.builder import Builder
-    from footprint.plan.plan import Plan
 
 # Parts whose windows are looked at one by one: at both ends, where they are clipped, and between.
 _ENDS, _BETWEEN = 4, 8
@@ -114,14 +113,22 @@ def _rows(reach: Reach, cut: Cut, n: int) -> float:
     return ends + inner / _BETWEEN * sum(rows(_ENDS + inner * i // _BETWEEN) for i in range(_BETWEEN))
 
 
-def seconds_of(plan: Plan, devices: int, start: float) -> float:
+def seconds_of(times: Sequence[float], n: int, lanes: int, copies: int, phases: int, devices: int, start: float) -> float:
     """Predicted seconds of a job: the first part goes through all lanes, each further one of a device adds that of the slowest.
 
     Every phase takes all parts through the lanes anew, so each starts as often as there are phases, in ``start`` seconds.
+
+    Parameters
+    ----------
+    times
+        Seconds of every lane, of all parts together.
+    n
+        Parts.
+    lanes, copies
+        Threads that lanes share, and copies of what several threads use.
     """
-    times, n = [t for _, t in plan.seconds], plan.n_parts
-    if len(plan.lanes) == 1 or n == 1:
+    if lanes == 1 or n == 1:
         return sum(times)
-    reused = 1.0 if plan.copies > 1 else 1.6
+    reused = 1.0 if copies > 1 else 1.6
     further = -(-n // devices) - 1
-    return sum(times) / n + further * (max(times) * reused / n + start * len(plan.phases))
+    return sum(times) / n + further * (max(times) * reused / n + start * phases)

@@ -280,7 +280,8 @@ class Ref:
     def spec(self) -> ArraySpec:
         """Shape and dtype in the first turn of its loops and the largest part."""
         if not self.path:
-            return ArraySpec(self.usual, self.slot.spec.dtype, self.slot.spec.axes)
+            whole = self.slot.spec
+            return whole if self.usual == whole.shape else ArraySpec(self.usual, whole.dtype, whole.axes)
         return self.at({}, None)[1]
 
     def at(self, turns: dict[int, int], shapes: Shapes | None) -> tuple[int, ArraySpec]:

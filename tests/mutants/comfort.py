@@ -35,7 +35,7 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/plan/fit.py",
-        " and self.total(parts) <= comfort.WORSE * self.total(plan)",
+        " and self.tried.total(parts) <= comfort.WORSE * self.tried.total(plan)",
         "",
         ("tests/null/test_comfort.py::test_what_would_take_longer_in_parts_stays_whole",),
         "a job is slowed so that Ctrl-C is seen",

@@ -96,8 +96,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/plan/fit.py",
-        "self.at(self.fewer(found, rung), rung)",
-        "self.at(found, rung)",
+        "self.tried.shape(self.fewer(found, rung), rung)",
+        "self.tried.shape(found, rung)",
         ("tests/null/test_planning.py::test_tiles_are_summed_in_groups_as_large_as_the_budget_has_room_for",),
         "tiles are summed from the smallest groups there are",
     ),

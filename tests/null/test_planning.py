@@ -14,9 +14,11 @@ import footprint as fp
 from footprint.backend.registry import device_limits
 from footprint.ops.fbp import Fbp
 from footprint.ops.job import plan_op
+from footprint.ops.sigma_clip import SigmaClip
 from footprint.plan.exact import Table
 from footprint.plan.rates import rates
 from footprint.plan.slots import Given
+from footprint.plan.tried import Tried
 from footprint.spec import ArraySpec
 
 N = 5_000_000
@@ -165,3 +167,17 @@ def test_tiles_are_summed_in_groups_as_large_as_the_budget_has_room_for():
         plan_op(limits, 1_000_000, "fbp", op, *arrays)
     smallest = plan_op(limits, refused.value.smallest, "fbp", op, *arrays)
     assert smallest.cuts[-1].size == 16 and smallest.footprint.total == refused.value.smallest
+
+
+def test_few_plans_are_recorded_to_choose_among_threads_and_copies(monkeypatch):
+    """A catalogue of a file was recorded 48 times, mostly for rungs whose time was known, and for sizes of as many parts."""
+    recorded = []
+    record = Tried._record
+    monkeypatch.setattr(Tried, "_record", lambda self, *shape: (recorded.append(shape), record(self, *shape))[1])
+    image, result = (ArraySpec((4096, 4096)), Given(direct=False, owner="source")), (ArraySpec((8,), "float64"), Given())
+    counts = ArraySpec((8,), "int64"), Given()
+    plan = plan_op(device_limits("cpu"), 50_000_000, "sigma_clip", SigmaClip(), [image], [result, counts])
+    assert plan.n_parts > 1
+    # The chosen one is recorded again at the end.
+    assert len(recorded) <= len(set(recorded)) + 1
+    assert len({shape[0] for shape in recorded}) > len(recorded) / 2
