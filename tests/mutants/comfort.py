@@ -1,4 +1,4 @@
-"""Faults in what is said of budgets that are too small, and in how long launches are cut for Ctrl-C."""
+"""Faults in how plans are searched for, in what is said of budgets that are too small, and in how long launches are cut for Ctrl-C."""
 
 from tests.mutants import Mutant
 
@@ -53,5 +53,12 @@ MUTANTS = [
         "            if False:",
         ("tests/null/test_predict.py::test_parts_that_would_retrieve_the_phase_of_many_rows_for_few_slices_are_made_larger",),
         "rows that every part computes again cost nothing",
+    ),
+    Mutant(
+        "footprint/plan/fit.py",
+        "not self.tried.foretold(*shape) < _FASTER * self.tried.foretold(*best)",
+        "False",
+        ("tests/null/test_planning.py::test_few_plans_are_recorded_to_choose_among_threads_and_copies",),
+        "sizes of parts are recorded on every rung",
     ),
 ]

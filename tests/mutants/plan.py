@@ -318,13 +318,6 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/plan/fit.py",
-        "not self.tried.foretold(*shape) < _FASTER * self.tried.foretold(*best)",
-        "False",
-        ("tests/null/test_planning.py::test_few_plans_are_recorded_to_choose_among_threads_and_copies",),
-        "sizes of parts are recorded on every rung",
-    ),
-    Mutant(
-        "footprint/plan/fit.py",
         "size.nbytes <= self.budget)",
         "size.nbytes <= 1.1 * self.budget)",
         (NULL + "test_budget_is_kept_or_the_error_names_one_that_works", DRAWN + "test_budgets"),
