@@ -1,4 +1,4 @@
-"""Faults in how plans are searched for, in what is said of budgets that are too small, and in how long launches are cut for Ctrl-C."""
+"""Faults in the search for plans, in what is said of budgets that are too small, and in how long launches are cut for Ctrl-C."""
 
 from tests.mutants import Mutant
 
