@@ -144,15 +144,20 @@ def missing_extra(package: str, extra: str, purpose: str) -> ExtraError:
     return ExtraError(package, extra, purpose)
 
 
+def nearest(got: str, wanted: Sequence[str]) -> str:
+    """That one of ``wanted`` is nearest to a word, if any is near."""
+    from difflib import get_close_matches
+
+    near = [word for word in wanted if got and word.startswith(got.lower())] or get_close_matches(got.lower(), wanted, 1, 0.65)
+    return f"the nearest is {near[0]}" if near else ""
+
+
 def choose(name: str, got: object, wanted: Sequence[str], fix: str = "") -> str:
     """Return ``got`` when it is one of ``wanted``; raise ArgumentError otherwise, naming them all and the nearest."""
     if isinstance(got, str):
         if got in wanted:
             return got
-        from difflib import get_close_matches
-
-        near = [word for word in wanted if got and word.startswith(got.lower())] or get_close_matches(got.lower(), wanted, 1, 0.65)
-        fix = fix or (f"the nearest is {near[0]}" if near else "")
+        fix = fix or nearest(got, wanted)
     raise ArgumentError(name, repr(got), "one of " + ", ".join(wanted), fix)
 
 

@@ -14,7 +14,7 @@ from footprint.api._call import Face, Stream
 from footprint.api._image import Image, Reading, foretold, from_file, see
 from footprint.api._sky import Sky, sky_of
 from footprint.dtypes import kernel_dtype, native
-from footprint.errors import ArgumentError, ShapeError, choose
+from footprint.errors import ArgumentError, ShapeError, choose, nearest
 from footprint.ops.local_sources import MAPS
 from footprint.ops.mesh import SPLINES, Cells
 from footprint.ops.search import Maps
@@ -94,7 +94,7 @@ def levels_of(background: Any, noise: Any, cells: Cells, image: Image, sky: Sky,
     kinds, given = {}, {}
     for name, value, words in (("background", background, ("global", "mesh")), ("noise", noise, ("mesh",))):
         if value is None or isinstance(value, str):
-            fix = "a map is an array, or a file opened with footprint.open_image(...)"
+            fix = nearest(value or "", words) or "a map is an array, or a file opened with footprint.open_image(...)"
             kinds[name] = value if value is None else choose(name, value, words, fix)
         else:
             kinds[name], given[name] = "map", value

@@ -13,7 +13,7 @@ import click
 from footprint import __version__
 from footprint.answers import meant_by
 from footprint.cli import stop
-from footprint.errors import FootprintError, FormatError, printable
+from footprint.errors import FootprintError, FormatError, nearest, printable
 
 # Command -> module, and the line shown in the overview; modules load only when their command runs.
 _COMMANDS = {
@@ -44,7 +44,8 @@ class _LazyGroup(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args and args[0] not in _COMMANDS:
-            ctx.fail(f"no command {args[0]!r}; commands are {', '.join(_COMMANDS)}")
+            near = nearest(args[0], list(_COMMANDS)) or f"commands are {', '.join(_COMMANDS)}"
+            ctx.fail(f"no command {args[0]!r}; {near}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -10,6 +10,7 @@ import click
 from footprint.cli.config import config_option
 from footprint.cli.job import Job
 from footprint.cli.render import Reporter
+from footprint.errors import nearest
 
 _JOBS = {
     "reconstruct": "Show what reconstructing a scan would use.",
@@ -27,7 +28,7 @@ class _Jobs(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args and args[0] not in _JOBS:
-            ctx.fail(f"no job {args[0]!r}; jobs are {', '.join(_JOBS)}")
+            ctx.fail(f"no job {args[0]!r}; {nearest(args[0], list(_JOBS)) or 'jobs are ' + ', '.join(_JOBS)}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

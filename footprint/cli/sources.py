@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ import click
 from footprint.cli.config import config_option
 from footprint.cli.job import Job
 from footprint.cli.render import Reporter, common_options
+from footprint.cli.sources_maps import check_maps
 from footprint.errors import ArgumentError, FootprintError, FormatError, printable
 from footprint.units import counted
 
@@ -182,7 +183,7 @@ def plan_only(
     from footprint.io.image import open_image
     from footprint.io.image_writer import writing_bytes
 
-    _check_maps(background_map, options)
+    check_maps(background_map, options)
     maps_of: dict[str, Any] = {"mask": mask, "weight": weight, "background_map": background_map, "noise_map": noise_map}
     job = Job(image, plane_of(plane), report=report, at=at, measure_on=measure_on, **maps_of)
     with open_image(image, planes_of(job)[0]) as source, extra_images(job) as extra:
@@ -227,17 +228,6 @@ class _Readers:
         """Ask all to hold nothing."""
         leaner = [one.lean() for one in self.images]
         return any(leaner)
-
-
-def _check_maps(background_map: str | None, options: Mapping[str, Any]) -> None:
-    """A map that is given leaves nothing to find, and where it is no clip's nothing can be asked of the clip."""
-    background = options["background"]
-    if background_map is not None and background != "global":
-        raise ArgumentError("--background", f"{background} together with --background-map", "one of them")
-    beside = "--background-map" if background_map is not None else f"--background {background}" if background != "global" else ""
-    for option, is_asked in (("--lesson", options["lesson"]), ("--maxiters", options["maxiters"] is not None)):
-        if beside and is_asked:
-            raise ArgumentError(option, f"it together with {beside}", "one clip of the whole image", f"leave {option} out")
 
 
 def _brightest(table: Any, rows: int = 20) -> str:
@@ -323,7 +313,7 @@ def command(
     outputs = {"out": target, "segmentation": segmentation, "png": png, "report": report}
     outputs |= {"save_background": save_background, "save_noise": save_noise, "save_model": save_model}
     outputs |= {"save_residual": save_residual, "negatives": negatives}
-    _check_maps(background_map, options)
+    check_maps(background_map, options)
     files = {"mask": mask, "weight": weight, "background_map": background_map, "noise_map": noise_map}
     if at is not None:
         check_at(command, outputs, options | {"measure_on": measure_on})

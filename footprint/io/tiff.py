@@ -84,7 +84,10 @@ class TiffFile(Ahead):
         apart = self._planes > 1 and page.planarconfig == 2 and len(series.shape) == 3 and len(several) == 1
         self._planes = page.samplesperpixel if apart else 1
         if series.dtype is None or series.dtype.kind not in "iuf" or page.samplesperpixel != self._planes:
-            raise FormatError(self.path, f"holds {series.dtype} pixels of {page.samplesperpixel} samples, wanted one grey value")
+            # tifffile takes a stack of three or four images for the colours of one, unless it is told.
+            fix = 'if these are images of their own, write them with photometric="minisblack"' if page.planarconfig == 2 else ""
+            found = f"{series.dtype} pixels of {page.samplesperpixel} samples"
+            raise FormatError(self.path, f"holds {found}, wanted one grey value", fix)
         shape = tuple(int(n) for n in series.shape)
         if len(shape) < 2 or (len(shape) > 3 and max(shape[:-3]) > 1):
             raise FormatError(self.path, f"holds an array of shape {shape}, wanted pages (n_z, n_x)")

@@ -14,6 +14,7 @@ import time
 import h5py
 import numpy as np
 import pytest
+import tifffile
 from click.testing import CliRunner
 
 from footprint.cli.main import _COMMANDS, main
@@ -367,3 +368,31 @@ main.entry()
     assert done.returncode == 0 and "Plan: convolve" in done.stderr, done.stderr
     measured, planned = map(int, done.stdout.split())
     assert measured <= planned + (256 << 10)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("convolv image.npy mask.npy -o new.npy", "no command 'convolv'; the nearest is convolve"),
+        ("crop image.npy", "no command 'crop'; commands are demo, "),
+        ("plan sorces field.fits", "no job 'sorces'; the nearest is sources"),
+        # It spoke of footprint.open_image, which a shell has not.
+        (
+            "sources field.fits -o new.ecsv --background mash",
+            "--background: got 'mash', wanted global or mesh; the nearest is mesh",
+        ),
+        ("sources field.fits -o new.ecsv --background b.fits", "wanted global or mesh; give a map as --background-map FILE"),
+    ],
+)
+def test_a_misspelt_word_is_answered_with_the_nearest(folder, monkeypatch, line, told):
+    monkeypatch.chdir(folder)
+    result = CliRunner().invoke(main, shlex.split(line))
+    assert told in result.output + str(result.exception)
+
+
+def test_frames_that_were_written_as_colours_are_told_how_to_write_them(tmp_path):
+    tifffile.imwrite(tmp_path / "stack.tif", np.zeros((4, 30, 40), np.float32), planarconfig="separate", photometric="rgb")
+    result = CliRunner().invoke(main, ["filter", "median", str(tmp_path / "stack.tif"), "--size", "3", "-o", "new.tif"])
+    assert "holds float32 pixels of 4 samples, wanted one grey value; if these are images of their own, write them" in str(
+        result.exception
+    )
