@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 import click
 
-from footprint.cli.nabu import is_nabu, read_nabu
 from footprint.cli.peers import SPELLINGS, in_our_words
 from footprint.cli.translate import TRANSLATED, toml
 from footprint.errors import ArgumentError, FormatError, printable
@@ -60,6 +59,8 @@ def _defaults(path: str, job: str, command: click.Command) -> dict[str, Any]:
 
 def _table(path: str, job: str) -> dict[str, Any]:
     """The job's table of the file."""
+    from footprint.cli.nabu import is_nabu, read_nabu
+
     if is_nabu(path):
         if job != "reconstruct":
             raise FormatError(path, f"is a nabu configuration, and nabu has no job {job}", f"footprint config {job} writes one")
@@ -164,6 +165,8 @@ def command(job: str, target: str | None, overwrite: bool, other: str | None) ->
 
 def _translated(path: str) -> str:
     """A file with what nabu's says, and what it says that was not translated in comments."""
+    from footprint.cli.nabu import read_nabu
+
     found = read_nabu(path)
     found.tell(path)
     lines = [f"# Translated from {os.path.basename(path)}, a configuration of nabu.", "", "[reconstruct]"]

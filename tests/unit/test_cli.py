@@ -152,7 +152,8 @@ try:
     entry()
 except SystemExit as end:
     assert not end.code, end.code
-print(sorted({{"numba", "llvmlite", "scipy", "astropy", "h5py", "tifffile", "pyopencl", "cupy"}} & set(sys.modules)))
+heavy = {{"numba", "llvmlite", "scipy", "astropy", "h5py", "tifffile", "pyopencl", "cupy", "footprint.cli.nabu"}}
+print(sorted(heavy & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
