@@ -307,7 +307,8 @@ class _Search:
     def heard(self, shape: Shape) -> Plan:
         """Where one launch takes seconds and parts are no more work, the same job in parts between which Ctrl-C is seen."""
         plan = self.tried.at(*shape)
-        whole = self.with_choices(plan, shape[1])
+        # Other budgets are those of parts that cross in every pass: less would do for them.
+        whole = self.with_choices(plan, replace(shape[1], keep=False))
         if not self.job.axes or self.job.whole_first or len(plan.cuts) > 1:
             return whole
         total, rung = self.grains(), self.rungs[0] if len(plan.lanes) == 1 else shape[1]
