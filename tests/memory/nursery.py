@@ -1,6 +1,7 @@
 """A process that has imported what jobs import and done nothing: each job runs in a fork of it, a fresh process a second sooner.
 
-It reads lines ``verb budget`` and answers with the job's line and one that says how it ended.
+It reads lines, each a JSON list of ``verb budget`` or of a reader and its words, and answers with the job's line and one that
+says how it ended.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import scipy.ndimage
 import tifffile
 
 from tests.memory import jobs
+from tests.memory.readers import READERS, have_code
 
 LOADED = (astropy.io.fits, astropy.table, h5py, hdf5plugin, numba, scipy.fft, scipy.ndimage, tifffile)
 _SECONDS = 300
@@ -37,7 +39,12 @@ def main() -> None:
         if not child:
             signal.alarm(_SECONDS)
             try:
-                jobs.main(*line.split())
+                verb, *words = json.loads(line)
+                if verb in READERS:
+                    have_code()
+                    READERS[verb](*words)
+                else:
+                    jobs.main(verb, *words)
             except Exception:
                 traceback.print_exc(file=sys.stdout)
                 sys.exit(1)

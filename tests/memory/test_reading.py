@@ -23,53 +23,9 @@ import footprint as fp
 from footprint.api.convolve_rows import plan_convolve_rows
 from tests.unit.io_files import nxtomo
 
+ROOT = Path(__file__).resolve().parents[2]
 # Python's own objects and malloc's arenas, no function of the data.
 _INTERPRETER = 512 << 10
-
-_JOB = """
-import sys
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
-import numpy as np
-from footprint.backend.memory import PeakMeter
-from footprint.io.image import open_image
-from footprint.io.stack import open_frames
-
-few, many, rows, dtype, threads = sys.argv[1:]
-rows, threads = int(rows), int(threads)
-is_image = ".fits" in many
-
-def read(name):
-    if is_image:
-        image = open_image(name)
-        n_rows = min(rows, image.shape[0])
-        out = np.ones((n_rows, image.shape[1]), dtype)
-        return image, (lambda: image.read(slice(0, n_rows), out)), n_rows
-    frames = open_frames(name)
-    n_rows = min(rows, frames.shape[1])
-    out = np.ones((frames.shape[0], n_rows, frames.shape[2]), dtype)
-    return frames, (lambda: frames.read(0, frames.shape[0], slice(0, n_rows), out)), n_rows
-
-# One reads after another, as the phases of a job do: what the C library keeps of each thread's memory adds up.
-crew, all_there = ThreadPoolExecutor(threads), Barrier(threads)
-
-def in_turn(job):
-    def once(turn):
-        for one in range(threads):
-            if one == turn:
-                job()
-            all_there.wait()
-    list(crew.map(once, range(threads)))
-
-_, warm, _ = read(few)
-in_turn(warm)
-source, job, n_rows = read(many)
-# As a plan asks before the first read: nothing is held that was not counted.
-said = source.host_bytes(n_rows, dtype), source.host_bytes(n_rows)
-with PeakMeter() as meter:
-    in_turn(job)
-print(meter.growth if meter.known else -1, *said)
-"""
 
 
 def _hdf5(path: Path, shape: tuple[int, ...], **storage: object) -> str:
@@ -191,9 +147,21 @@ CASES = {
 _THEIRS = ("hdf5 virtual", "zarr", "tiff deflated", "fits gzipped", "fits in")
 
 
+# Very many small objects of the C library, for which a fork's heap has less room left than that of a process which has just begun.
+_ALONE = ("hdf5 with very many chunks",)
+
+
+def alone(*words: str) -> list[int]:
+    """As `fresh`, in a process that imports all itself."""
+    command = [sys.executable, "-m", "tests.memory.readers", *words]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("into", ["stored", "other"])
-def test_reading_takes_no_more_than_it_says(tmp_path, case, into):
+def test_reading_takes_no_more_than_it_says(tmp_path, fresh, case, into):
     write, suffix, shape, storage = CASES[case]
     less = (max(2, shape[0] // 20), *(min(n, 16) for n in shape[1:]))
     # Stored alike, so that the library's code, which counts as grown once it is used, is in memory before.
@@ -202,10 +170,8 @@ def test_reading_takes_no_more_than_it_says(tmp_path, case, into):
     many = write(tmp_path / f"many{suffix}", shape, **storage)
     stored = "float32" if storage.get("scaled") else "int16" if "fits" in case and not storage.get("unsigned") else "uint16"
     dtype = stored if into == "stored" else "float64"
-    words = [sys.executable, "-c", _JOB, few, many, "1000", dtype, "1" if case.startswith(_THEIRS) else "3"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    growth, said, staged = map(int, done.stdout.split())
+    words = ("read", few, many, "1000", dtype, "1" if case.startswith(_THEIRS) else "3")
+    growth, said, staged = alone(*words) if case in _ALONE else fresh(*words)
     if growth < 0:
         pytest.skip("this system does not tell the process's peak")
     assert said <= staged
@@ -229,36 +195,6 @@ def test_plans_count_staging_only_where_there_is_some(tmp_path):
             assert any(one.name == "file reader" and one.nbytes for one in plan.libraries) == staged
 
 
-_SCAN = """
-import sys, warnings
-import numpy as np
-import footprint as fp
-from footprint.backend.memory import PeakMeter
-
-warnings.simplefilter("ignore")
-few, many, memory, rows = sys.argv[1:]
-
-def run(path, center, memory, stop, method="direct"):
-    with fp.open_scan(path) as scan:
-        out = np.ones((stop, scan.n_x, scan.n_x), np.float32)
-        given = {"rows": (0, stop), "center": center, "method": method, "memory": memory, "device": "cpu"}
-        plan = fp.plan_reconstruct(scan, written=True, **given)
-        with PeakMeter() as meter:
-            fp.reconstruct(scan, out=Sink(out), **given)
-    return plan.footprint.total, meter.growth if meter.known else -1
-
-class Sink:
-    def __init__(self, out):
-        self.out = out
-    def write(self, slices, array):
-        self.out[slices] = array
-
-for method in ("direct", "fourier"):
-    run(few, 31.0, None, 4, method)
-print(*run(many, 195.2, memory, int(rows)))
-"""
-
-
 @pytest.fixture(scope="module")
 def scans(tmp_path_factory):
     folder = tmp_path_factory.mktemp("scans")
@@ -270,35 +206,15 @@ def scans(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("storage", "memory"), [("gzip", "25MB"), ("gzip", "8MB"), ("bits", "8MB")])
-def test_a_compressed_scan_stays_within_its_plan(scans, storage, memory):
-    words = [sys.executable, "-c", _SCAN, str(scans / f"few-{storage}.nx"), str(scans / f"many-{storage}.nx"), memory, "24"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    said, growth = map(int, done.stdout.split())
+def test_a_compressed_scan_stays_within_its_plan(scans, fresh, storage, memory):
+    said, growth = fresh("scan", str(scans / f"few-{storage}.nx"), str(scans / f"many-{storage}.nx"), memory, "24")
     if growth < 0:
         pytest.skip("this system does not tell the process's peak")
     assert growth <= said, f"the run took {growth / 2**20:.2f} MiB, its plan said {said / 2**20:.2f} MiB"
 
 
-_WRITTEN = """
-import sys
-import numpy as np
-import footprint as fp
-from footprint.backend.memory import PeakMeter
-
-for number in range(2):
-    with PeakMeter() as meter:
-        volume = fp.create_volume(f"{sys.argv[1]}/{number}.h5", (4, 64, 64))
-        after = np.ones(1 << 21, np.uint8)
-    volume.discard()
-print(meter.growth - after.nbytes if meter.known else -(1 << 30))
-"""
-
-
-def test_what_laying_out_a_volume_took_is_given_back(tmp_path):
-    done = subprocess.run([sys.executable, "-c", _WRITTEN, str(tmp_path)], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    beyond = int(done.stdout)
-    if beyond == -(1 << 30):
+def test_what_laying_out_a_volume_took_is_given_back(tmp_path, fresh):
+    beyond = fresh("lay_out", str(tmp_path))
+    if beyond is None:
         pytest.skip("this system does not tell the process's peak")
     assert beyond <= 1 << 18, f"{beyond} bytes were kept beside what came next"
