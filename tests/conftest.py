@@ -66,12 +66,13 @@ def _looks(phase: str, info: dict[str, int]) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup() -> None:
+def pytest_runtest_setup(item: pytest.Item) -> None:
     """Where looks have become long, later ones leave out what is there before a test: most of it kernels', which stay for good.
 
     Hundreds are compiled, each followed by such a look, and a seventh of all the time went into these.
     """
-    global _longest
+    global _longest, _short
+    _short = item.get_closest_marker("short_runs") is not None
     if _longest > 0.03:
         gc.collect()
         gc.freeze()
@@ -81,10 +82,25 @@ def pytest_runtest_setup() -> None:
 # Texts of which there is a program for every border, mask, length or dtype, each for a run or two of a few pixels.
 _MANY = ("convolve.knl", "separable.knl", "column.knl", "rank_filter.knl", "rank_chosen.knl", "pad.knl", "pad_fill.knl")
 _MANY += ("fft.knl", "fft_lines.knl", "ramp_filter.knl", "paganin.knl")
+# Whether the test that runs is marked as one whose programs of any text run for so short.
+_short = False
+
+
+class _Apart(dict[Any, Any]):
+    """Programs of tests with `short_runs` beside those of others, which may run them for long."""
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__((key, _short))
+
+    def __getitem__(self, key: Any) -> Any:
+        return super().__getitem__((key, _short))
+
+    def __setitem__(self, key: Any, program: Any) -> None:
+        super().__setitem__((key, _short), program)
 
 
 def _as_written(name: str) -> None:
-    """Let a processor's OpenCL build programs of those texts without optimising them, in half the time.
+    """Let a processor's OpenCL build programs of those texts, or for tests with `short_runs`, unoptimised, in half the time.
 
     It stands in for GPUs, whose compilers are others, to show that texts are right; a GPU builds what users run.
     """
@@ -95,7 +111,7 @@ def _as_written(name: str) -> None:
     compiled = OpenClBackend._compiled
 
     def quickly(self: OpenClBackend, launch: Any) -> Any:
-        if launch.source not in _MANY:
+        if not _short and launch.source not in _MANY:
             return compiled(self, launch)
         os.environ["PYOPENCL_BUILD_OPTIONS"] = "-cl-opt-disable"
         try:
@@ -103,6 +119,11 @@ def _as_written(name: str) -> None:
         finally:
             os.environ.pop("PYOPENCL_BUILD_OPTIONS", None)
 
+    def opened(self: OpenClBackend, index: int = 0) -> None:
+        made(self, index)
+        self._programs = _Apart()
+
+    made, OpenClBackend.__init__ = OpenClBackend.__init__, opened
     OpenClBackend._compiled = quickly
 
 

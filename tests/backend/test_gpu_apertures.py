@@ -9,6 +9,8 @@ import footprint as fp
 from footprint.backend.registry import device_limits
 from tests.backend.test_gpu_fit import RULES, scene
 
+pytestmark = pytest.mark.short_runs
+
 LIGHT = RULES | {"apertures": [3.0, 5.5], "annulus": (7, 10), "kron": True}
 
 

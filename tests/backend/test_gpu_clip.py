@@ -43,6 +43,7 @@ def clip(backend, x, sigma, maxiters, strict, width=0):
     raise AssertionError("the clip did not end")
 
 
+@pytest.mark.short_runs
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize(
     "kind", ["normal", "sources", "offset", "integers", "holes", "constant", "two values", "both zeros", "denormal"]

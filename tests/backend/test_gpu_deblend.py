@@ -10,6 +10,8 @@ from footprint.backend.registry import device_limits
 from tests.backend import test_local_deblend as local
 from tests.backend.test_deblend import BEAM, check, field
 
+pytestmark = pytest.mark.short_runs
+
 
 @pytest.fixture(autouse=True)
 def gpu(device):

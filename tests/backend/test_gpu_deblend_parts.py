@@ -39,6 +39,7 @@ def check(image, device, cuts, least=1, **rules):
 
 
 # Summits on edges of parts, level ground across them, slopes and basins that reach over many, and parts of one row or column.
+@pytest.mark.short_runs
 @pytest.mark.parametrize(
     ("dtype", "shape", "smooth", "levels", "cuts", "rules"),
     [

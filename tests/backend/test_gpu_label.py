@@ -9,6 +9,8 @@ from footprint.reference.label import label as reference
 
 from .kernels import need_gpu, run
 
+pytestmark = pytest.mark.short_runs
+
 
 def spiral(n):
     image = np.zeros((n, n), bool)

@@ -13,6 +13,8 @@ from footprint.reference.measure import measure as reference
 
 from .kernels import bound, need_gpu, run
 
+pytestmark = pytest.mark.short_runs
+
 BOX = slice(2, 6)
 
 

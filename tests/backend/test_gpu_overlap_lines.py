@@ -49,6 +49,7 @@ def made(backend, op, *arrays, budget=None):
 
 # Of the chip's, one with every number of passes; of the others, what begins with a pass by 16 and what does not.
 @pytest.mark.parametrize(("tile", "kind"), [(32, "f4"), (32, "f8"), (128, "f4"), (256, "f4"), (512, "f4")])
+@pytest.mark.short_runs
 def test_segments_of_every_length(tile, kind, backend, rng):
     if tile not in segments(backend.limits, np.dtype(kind).itemsize):
         pytest.skip(f"a segment of {tile**2} does not fit the {backend.limits.local_mem} bytes of this chip")
@@ -175,6 +176,7 @@ def test_one_launch_whose_groups_wait_makes_the_same(backend):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.short_runs
 def test_batches_and_budgets(device, rng):
     if device == "cpu":
         pytest.skip("the CPU has its own tests")
@@ -224,6 +226,7 @@ def test_long_signals_stay_within_what_grids_and_memory_allow():
     assert plan.footprint.total < 1.2 * 8e8
 
 
+@pytest.mark.short_runs
 @pytest.mark.parametrize(
     ("op", "shape"), [LONG[1], CHIP, (OverlapSave((9, 8), "same", "mirror", tile=64, block=(9, 8), folded=True), (70, 90))]
 )

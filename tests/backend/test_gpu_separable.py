@@ -8,6 +8,8 @@ import scipy.ndimage
 
 from .kernels import bound, need_gpu
 
+pytestmark = pytest.mark.short_runs
+
 # Weights, shape, dtype of the image: columns side by side as words that are read at once or put together, and two or three chains,
 # of which all but the last wait.
 DOWN = [
