@@ -26,8 +26,8 @@ def check_size(size: int) -> None:
 
 
 def sweepers(chunks: int) -> int:
-    """Groups that go through so many chunks, of which 32 work-items take one."""
-    return -(-chunks // 8)
+    """Groups that go through what is set in so many chunks: enough to fill the device, no more than can start at once."""
+    return min(chunks, 4096)
 
 
 def launches(

@@ -79,7 +79,7 @@ class Sweeps:
     @property
     def open(self) -> Launch:
         """Nothing is found yet."""
-        return self._launch("measure_open", self._listed, self.ints, self.sums, self.n)
+        return self._launch("measure_open", self._listed, self.ints, self.sums, self.moments, self.boxes, self.n)
 
     @property
     def close(self) -> Launch:
