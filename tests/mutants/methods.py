@@ -96,8 +96,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/api/_filtered.py",
-        "recall((look, None if product is None else (beyond(number(cval), product[0]), alike(product))))",
-        "recall((look, None))",
+        "which = None if product is None else (beyond(number(cval), product[0]), alike(product))",
+        "which = None",
         (METHODS + "auto_takes_products_where_they_are_quicker",),
         "a mask that is a product has the plan of one that is none",
     ),
