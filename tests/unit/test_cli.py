@@ -14,7 +14,6 @@ import time
 import h5py
 import numpy as np
 import pytest
-import tifffile
 from click.testing import CliRunner
 
 from footprint.cli.main import _COMMANDS, main
@@ -396,11 +395,3 @@ def test_a_misspelt_word_is_answered_with_the_nearest(folder, monkeypatch, line,
     monkeypatch.chdir(folder)
     result = CliRunner().invoke(main, shlex.split(line))
     assert told in result.output + str(result.exception)
-
-
-def test_frames_that_were_written_as_colours_are_told_how_to_write_them(tmp_path):
-    tifffile.imwrite(tmp_path / "stack.tif", np.zeros((4, 30, 40), np.float32), planarconfig="separate", photometric="rgb")
-    result = CliRunner().invoke(main, ["filter", "median", str(tmp_path / "stack.tif"), "--size", "3", "-o", "new.tif"])
-    assert "holds float32 pixels of 4 samples, wanted one grey value; if these are images of their own, write them" in str(
-        result.exception
-    )

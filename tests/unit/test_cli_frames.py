@@ -15,9 +15,11 @@ import pytest
 import scipy.ndimage
 import tifffile
 from astropy.io import fits
+from click.testing import CliRunner
 from PIL import Image
 
 import footprint as fp
+from footprint.cli.main import main
 from footprint.io.frame_source import open_source
 from footprint.io.image import open_planes
 from tests.unit.cli_files import listing
@@ -353,3 +355,11 @@ def test_a_disk_that_fills_up_ends_the_stream(shell, tmp_path, monkeypatch):
     code, _, err = shell("convolve", "in.npy", "mask.npy", "-o", "new.npy", "-q")
     assert code == 2 and err.endswith("new.npy: could not be written (the disk is full); nothing was left behind.\n"), err
     assert listing(tmp_path) == before
+
+
+def test_frames_that_were_written_as_colours_are_told_how_to_write_them(tmp_path):
+    tifffile.imwrite(tmp_path / "stack.tif", np.zeros((4, 30, 40), np.float32), planarconfig="separate", photometric="rgb")
+    result = CliRunner().invoke(main, ["filter", "median", str(tmp_path / "stack.tif"), "--size", "3", "-o", "new.tif"])
+    assert "holds float32 pixels of 4 samples, wanted one grey value; if these are images of their own, write them" in str(
+        result.exception
+    )
