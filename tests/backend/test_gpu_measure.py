@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
+import footprint as fp
 from footprint.kernels.find_sources.contract import MOMENTS, PIXELS, SUM, SUM_Y, Y_MAX, Y_MIN, Y_PEAK
 from footprint.kernels.measure.contract import turns
 from footprint.reference.find_sources import find_sources as reference_sources
@@ -47,14 +48,30 @@ def test_equals_the_reference(backend, rng, shape, dtype):
     agree(*measure(backend, image, labels.astype(np.int32), n + 1), reference(image, labels, n + 1))
 
 
-@pytest.mark.parametrize("scale", [1e-38, 1e-20, 1e30])
-def test_range_of_values(backend, rng, scale):
+@pytest.mark.parametrize(("scale", "dtype"), [(1e-38, "f4"), (1e-20, "f4"), (1e30, "f4"), (1e-300, "f8"), (1e300, "f8")])
+def test_range_of_values(backend, rng, scale, dtype):
     need_gpu(backend)
     labels, n = ndimage.label(rng.random((40, 50)) < 0.3)
-    image = (scale * rng.exponential(1, (40, 50)) ** 3).astype(np.float32)
+    image = (scale * rng.exponential(1, (40, 50)) ** 3).astype(dtype)
     moments, _ = measure(backend, image, labels.astype(np.int32), n)
     wanted = ndimage.sum_labels(image.astype(np.float64), labels, np.arange(1, n + 1))
     assert np.allclose(moments[:, 0], wanted, rtol=1e-13, atol=0)
+    x = ndimage.sum_labels(image.astype(np.float64) / scale * np.arange(50), labels, np.arange(1, n + 1))
+    assert np.allclose(moments[:, 1] / scale, x, rtol=1e-12, atol=0)
+
+
+def test_more_pixels_than_groups_take_at_a_time(device, backend):
+    """32 work-items then take 2,048 pixels one 256 after the other: islands are those of the processor."""
+    need_gpu(backend)
+    image = np.random.default_rng(4).standard_normal((2 + 2048 * 33 * max(backend.limits.cores, 1) // 1000, 1000), "f4")
+    found = {}
+    for where in (device, "cpu"):
+        labels = np.full(image.shape, -1, np.int32)
+        found[where] = fp.find_sources(image, 2.5, lesson=True, labels=labels, capacity=image.size // 50, device=where), labels
+    (ours, labels), (theirs, wanted) = found[device], found["cpu"]
+    assert np.array_equal(labels, wanted) and np.array_equal(ours["npix"], theirs["npix"])
+    for name in ("flux", "x", "y", "peak"):
+        assert np.allclose(ours[name], theirs[name], rtol=1e-9, atol=0), name
 
 
 def test_what_is_not_finite_stays_in_its_label(backend):

@@ -1,4 +1,4 @@
-"""Faults in a GPU's transforms of tiles and sums in strips."""
+"""Faults in a GPU's transforms of tiles, sums in strips and passes over what is set in an image."""
 
 from tests.mutants import Mutant
 
@@ -6,6 +6,7 @@ METHODS = "tests/backend/test_convolve_methods.py::test_"
 GPU = "tests/backend/test_gpu_overlap_save.py::test_"
 LINES = "tests/backend/test_gpu_overlap_lines.py::test_"
 VOLUMES = "tests/backend/test_gpu_overlap_volume.py::test_"
+MEASURE = "tests/backend/test_gpu_measure.py::test_"
 
 MUTANTS = [
     Mutant(
@@ -135,5 +136,21 @@ MUTANTS = [
         ("tests/backend/test_gpu_overlap_lines.py::test_integers_are_read_as_they_are_stored",),
         "a mask's numbers are read as if they were the image's",
         devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/label/chunks.h",
+        "left = parted ? 0 : left >> 1",
+        "left = 0",
+        (MEASURE + "more_pixels_than_groups_take_at_a_time",),
+        "of 2,048 pixels in turn only the first 256 are looked at",
+        devices="cpu,opencl",
+    ),
+    Mutant(
+        "footprint/kernels/measure/measure.knl",
+        "unit < -SPAN ? SPAN :",
+        "unit < -SPAN ? 0 :",
+        (MEASURE + "range_of_values",),
+        "sums of the faintest float64 values are none",
+        devices="cpu,opencl",
     ),
 ]

@@ -25,9 +25,9 @@ def check_size(size: int) -> None:
         raise LimitError("image", f"{size} pixels", f"at most {LARGEST} where a GPU labels them at once", "do it on the cpu")
 
 
-def sweepers(chunks: int) -> int:
-    """Groups that go through what is set in so many chunks: enough to fill the device, no more than can start at once."""
-    return min(chunks, 4096)
+def sweepers(limits: Limits, chunks: int) -> int:
+    """Groups that go through what is set in so many chunks: enough to fill the device, no more."""
+    return min(chunks, 32 * max(1, limits.cores))
 
 
 def launches(
@@ -42,7 +42,7 @@ def launches(
     n, (chunks, roots) = -(-size // CHUNK), work
     defines = _defines(limits, connectivity, kind, maps)
 
-    def launch(entry: str, *args: Argument, groups: int = sweepers(n), items: int = 256) -> Launch:
+    def launch(entry: str, *args: Argument, groups: int = sweepers(limits, n), items: int = 256) -> Launch:
         return Launch("label.knl", entry, (groups, 1, 1), (items, 1, 1), args, defines)
 
     sizes = (np.int32(n), np.int32(size))

@@ -68,7 +68,7 @@ class Sweeps:
         columns = columns or (LOCAL_MOMENTS if maps else MOMENTS)
         self.defines = _defines(c_type(pixels.dtype), chunks is not None, sky, maps, columns)
         n_chunks = -(-pixels.size // CHUNK)
-        self._swept = sweepers(n_chunks) if chunks else groups_for(limits, pixels.size)
+        self._swept = sweepers(limits, n_chunks) if chunks else groups_for(limits, pixels.size)
         self._listed, self._across = groups_for(limits, n), groups_for(limits, width)
         shape = (self.size, np.int32(n_chunks), self.width, self.n, self.first)
         self._args: tuple[Argument, ...] = (self.image, labels, *self.sky, chunks or self.ints, self.ints, *shape)
