@@ -98,7 +98,7 @@ def test_in_parts_of_rows_to_the_bits_of_the_whole(backend, rng, kind, dtype, wi
 
 
 def test_bounds_far_beyond_the_bulk_end_too(backend, rng):
-    """Pixels beside such bounds have no fixed-point numbers, and so are not set aside."""
+    """Pixels beside such bounds have no fixed-point numbers."""
     need_gpu(backend)
     x = image_of("normal", 200_003, rng).astype(np.float32)
     x[[5, 77, 999]] = 69

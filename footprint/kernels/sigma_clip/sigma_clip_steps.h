@@ -255,18 +255,13 @@ DEVICE void leave_margin(volatile GLOBAL const u32 *bins, LOCAL f64 *d)
   d[SURE_HIGH] = high;
 }
 
-/* whether strays have fixed-point numbers: beyond 64 std they would overflow */
-DEVICE i32 in_reach(LOCAL const f64 *d)
-{
-  const f64 reach = larger(d[CENTER] - d[MAYBE_LOW], d[MAYBE_HIGH] - d[CENTER]);
-  return d[STD] > 1e-290 && reach <= 64.0 * d[STD];
-}
-
-/* whether the strays of the last pass are all that its sums lack for the bounds as they are now */
+/* whether the strays of the last pass are all that its sums lack for the bounds as they are now; beyond 64 std a stray's fixed-point
+   numbers would overflow */
 DEVICE i32 strays_tell(LOCAL const f64 *d, LOCAL const i64 *m)
 {
+  const f64 reach = larger(d[SUMS + 4] - d[MAYBE_LOW], d[MAYBE_HIGH] - d[SUMS + 4]);
   return m[TWO] >= 0 && m[TWO] <= STRAYS && m[PASS] == SUM && d[KEEP_LOW] <= d[SURE_LOW] && d[KEEP_HIGH] >= d[SURE_HIGH] &&
-         (m[TWO] == 0 || in_reach(d));
+         (m[TWO] == 0 || (d[STD] > 1e-290 && reach <= 64.0 * d[STD]));
 }
 
 /* work-item 0: what the next pass takes for sure and for strays. Where the window to be counted holds the median's very value, it sums
@@ -276,8 +271,7 @@ DEVICE void foresee(volatile GLOBAL const u32 *bins, LOCAL f64 *d, LOCAL i64 *m,
   if (m[PASS] == SUM) {
     d[SURE_LOW] = d[MAYBE_LOW] = d[KEEP_LOW];
     d[SURE_HIGH] = d[MAYBE_HIGH] = d[KEEP_HIGH];
-    /* no margin where its strays could not tell, or the pass would have to be made again */
-    if (m[TWO] <= STRAYS && in_reach(d)) leave_margin(bins, d);
+    if (m[TWO] <= STRAYS) leave_margin(bins, d);
     return;
   }
   LOCAL const i64 *level = m + LEVEL_OF(m[LEVEL]);
