@@ -29,6 +29,16 @@ def image_of(kind, n, rng):
         x = np.where(np.abs(x) < 2, 0.0, x) * np.where(rng.random(n) < 0.5, -1, 1)
     elif kind == "denormal":
         x *= 1e-42
+    elif kind == "counts":
+        x = rng.poisson(3, n).astype(float)
+    elif kind == "a third zero":
+        x[: n // 3] = 0
+    elif kind == "skewed":
+        x = np.exp(2 * x)
+    elif kind == "uneven":
+        x[n // 2 :] *= 100
+    elif kind == "empty first":
+        x[: n // 2] = np.nan
     return x
 
 
@@ -36,7 +46,7 @@ def clip(backend, x, sigma, maxiters, strict, width=0):
     stats, counts, width = np.full(8, np.nan), np.full(8, -1), width or x.size
     arrays, how = [x.reshape(-1, width), stats, counts], {"sigma": sigma, "maxiters": maxiters, "strict": strict, "zero": False}
     with bound(backend, "sigma_clip", arrays, size=x.size, width=width, turn=0, first=0, **how) as run:
-        for turn in range(20):
+        for turn in range(400):
             run(turn=turn)
             if counts[0]:
                 return stats, counts
@@ -59,6 +69,19 @@ def test_equals_a_sort(backend, rng, kind, dtype):
             assert np.allclose(stats[[0, 2, 3, 4]], [wanted[k] for k in ("mean", "std", "low", "high")], rtol=1e-10, atol=1e-13)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("kind", ["sources", "counts", "a third zero", "skewed", "uneven", "empty first"])
+def test_what_a_list_has_and_what_it_cannot(backend, rng, kind, dtype):
+    """Steps over lists, values that many share, lists made again or given up in mid-run: the clips of a sort."""
+    need_gpu(backend)
+    x = image_of(kind, 150_011, rng).astype(dtype)
+    for sigma, maxiters, strict in ((3.0, -1, True), (2.0, -1, False), (3.0, 1, True), (300.0, -1, True)):
+        wanted = reference(x, sigma, None if maxiters < 0 else maxiters, strict)
+        stats, counts = clip(backend, x, sigma, maxiters, strict)
+        assert (counts[1], counts[2], stats[1]) == (wanted["count"], wanted["iterations"], wanted["median"]), sigma
+        assert np.allclose(stats[[0, 2, 3, 4]], [wanted[k] for k in ("mean", "std", "low", "high")], rtol=1e-10, atol=1e-13)
+
+
 def test_nothing_finite_and_nothing(backend):
     need_gpu(backend)
     for x in (np.full(7, np.nan, np.float32), np.array([np.inf, -np.inf])):
@@ -72,7 +95,9 @@ def test_repeats_to_the_last_bit(backend, rng):
     assert np.array_equal(first[0], again[0]) and np.array_equal(first[1], again[1])
 
 
-@pytest.mark.parametrize(("kind", "dtype", "width"), [("sources", "f4", 61), ("holes", "f8", 64), ("far", "f4", 4096)])
+@pytest.mark.parametrize(
+    ("kind", "dtype", "width"), [("sources", "f4", 61), ("holes", "f8", 64), ("far", "f4", 4096), ("counts", "f4", 64)]
+)
 def test_in_parts_of_rows_to_the_bits_of_the_whole(backend, rng, kind, dtype, width):
     """What a work-item has of its batches goes on in the next part, also where that begins within a batch."""
     need_gpu(backend)

@@ -70,8 +70,8 @@ def ends_at_once(limits: Limits) -> bool:
 
 
 def usual_passes(limits: Limits) -> int:
-    """Times that an image in blocks is mostly handed in: forecasts of a sample, or a pass or two a clip."""
-    return 2 if limits.host else 5
+    """Times that an image in blocks is mostly handed in: twice for a forecast and what it wants, or once or twice a clip."""
+    return 2 if limits.host or ends_at_once(limits) else 5
 
 
 def _strips(block: ArraySpec, width: int) -> int:

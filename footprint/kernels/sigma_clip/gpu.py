@@ -9,12 +9,12 @@ from footprint.kernels.common.launch import A, Argument, Defines, Launch, Progra
 from footprint.kernels.sigma_clip.contract import ends_at_once, rows_per_block
 from footprint.spec import ArraySpec, Limits
 
-BINS, LEVELS, STRAYS = 8192, 6, 4096
-USUAL, PASSES = {4: 10, 8: 40}, 12
-"""Passes where groups may not wait for each other: before one group goes on alone, by a pixel's bytes; before the host is asked.
+BINS, LEVELS, GATHERED = 8192, 6, 4096
+USUAL, PASSES = 14, 12
+"""Launches where groups may not wait for each other: before one group goes on alone; and before the host is asked.
 
-The median of an image about zero, whose bits change with every clip, costs each clip a pass, in float64 several. 2048 x 2048 pixels
-that needed nine passes took 3.1 ms where six were usual, as one group made the others, and take 1.0 where ten are (H100).
+Most images need two passes and three to ten steps over the list. A launch that has nothing left to do takes two microseconds, and a step
+36 where one group takes it and 13 where all do (2048 x 2048 pixels, H100).
 """
 LARGEST = 2**32 - 1
 """Pixels a bin can count."""
@@ -23,13 +23,19 @@ LARGEST = 2**32 - 1
 def sigma_clip_state(
     limits: Limits, block: ArraySpec, *rest: ArraySpec, size: int, width: int, **_: object
 ) -> tuple[ArraySpec, ...]:
-    """Numbers, marks, sums of each group, histograms, ticket, pixels near the coming bounds; in parts what each work-item has."""
+    """Numbers, marks, sums of each group, histograms, ticket, pixels gathered and listed; in parts what each work-item has."""
     groups, items = shape(limits, size)
     return (
-        ArraySpec((12,), "float64"), ArraySpec((43,), "int64"), ArraySpec((groups, 4), "float64"),
-        ArraySpec((LEVELS, BINS), "uint32"), ArraySpec((3,), "uint32"), ArraySpec((STRAYS,), block.dtype),
+        ArraySpec((29,), "float64"), ArraySpec((57,), "int64"), ArraySpec((groups, 4), "float64"),
+        ArraySpec((LEVELS, BINS), "uint32"), ArraySpec((3,), "uint32"), ArraySpec((GATHERED,), block.dtype),
+        ArraySpec((groups, room(groups, size)), block.dtype), ArraySpec((groups,), "uint32"),
         ArraySpec((groups * items if block.size < size else 1, 2), "float64"),
     )  # fmt: skip
+
+
+def room(groups: int, size: int) -> int:
+    """Pixels that each group may list: a sixteenth of its own, some more of a small image."""
+    return max(256, 4 * -(-size // (64 * groups)))
 
 
 def shape(limits: Limits, size: int) -> tuple[int, int]:
@@ -55,10 +61,10 @@ def sigma_clip_program(
     defines: Defines = (
         ("T", "f64" if wide else "f32"), ("KEY", "u64" if wide else "u32"), ("KEY_BITS", 8 * kind.itemsize), ("WIDE", int(wide)),
         ("NT", items), ("STRICT", int(strict)), ("PARTS", int(not at_once or block.size < size)),
-        *((("TOGETHER", 1), ("WAITS", int(waits))) if at_once else ()),
+        ("LISTS", int(at_once)), ("WAITS", int(waits)),
     )  # fmt: skip
-    kept = tuple(A(3 + i) for i in range(6))
-    args: tuple[Argument, ...] = (A(0), *kept, np.int64(size), np.float64(sigma), np.int32(maxiters))
+    kept = tuple(A(3 + i) for i in range(8))
+    args: tuple[Argument, ...] = (A(0), *kept, np.int64(size), np.int64(room(groups, size)), np.float64(sigma), np.int32(maxiters))
 
     def launch(entry: str, n: int, *more: Argument, together: bool = False) -> Launch:
         return Launch("sigma_clip.knl", entry, (n, 1, 1), (items, 1, 1), (*args, *more), defines, together=together)
@@ -71,9 +77,9 @@ def sigma_clip_program(
     if at_once and block.size == size and waits:
         return Program((*start, launch("clip_all", groups, together=True), end))
     if at_once and block.size == size:
-        passes = [launch("clip_pass", groups)] * USUAL[kind.itemsize]
+        passes = [launch("clip_pass", groups)] * USUAL
         return Program((*start, *passes, launch("clip_rest", 1, np.int32(groups)), end))
-    sweep = launch("clip_sweep", groups, np.int64(begin), np.int64(stop), A(9))
+    sweep = launch("clip_sweep", groups, np.int64(begin), np.int64(stop), A(11))
     conclude = launch("clip_conclude", 1, np.int32(groups))
     if block.size == size:
         return Program((*start, *[sweep, conclude] * PASSES, end))

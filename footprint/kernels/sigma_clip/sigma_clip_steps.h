@@ -5,7 +5,7 @@
 #define LEVELS 6
 #define LOADS 4 /* of 16 bytes, under way at once */
 #define BATCH (LOADS * WIDTH)
-#define NEAR 128 /* bins of the coarsest histogram in the second's window */
+#define NEAR 128 /* bins of the coarsest histogram of keys in the second's window */
 #define BINS_EACH (BINS / NT)
 
 /* numbers */
@@ -17,14 +17,11 @@
 #define HIGH 5
 #define KEEP_LOW 6 /* the interval that is kept, as values of T, both ends included */
 #define KEEP_HIGH 7
-#define SURE_LOW 8 /* what the coming bounds surely keep, and what they may keep: pixels between are strays */
-#define SURE_HIGH 9
-#define MAYBE_LOW 10
-#define MAYBE_HIGH 11
-#define NUMBERS 12
-#define SUMS NUMBERS /* on chip only: four sums and their center, and the sums of what is surely kept */
-#define SURE_SUMS (SUMS + 5)
-#define ON_CHIP (SURE_SUMS + 4)
+#define SCALE 8 /* pixel v lies at v * SCALE + OFFSET bins of the plain histogram; the next ones: see sigma_clip_lists.h */
+#define OFFSET 9
+#define NUMBERS 29
+#define SUMS NUMBERS /* on chip only: four sums and their center */
+#define ON_CHIP (SUMS + 5)
 /* marks */
 #define PASS 0
 #define LEVEL 1
@@ -41,13 +38,14 @@
 #define SHIFT 2
 #define UNDER 3
 #define INSIDE 4
-#define TWO 40 /* strays of a pass, -1 where they tell no more */
-#define NOW_BASE 41 /* of the level that the pass counts */
-#define NOW_SHIFT 42
-#define SIZE 43
+#define NOW_BASE 40 /* of the level that the pass counts */
+#define NOW_SHIFT 41
+#define LISTED 42 /* whether pixels are listed: where not, bins are of keys, and every clip takes passes of its own */
+#define TRIED 43 /* the histogram has been tried to tell the scale */
+#define SIZE 57 /* the others: see sigma_clip_lists.h */
 #define ANSWER 5
-/* Barriers under a condition make PoCL copy all that follows; so they stay under it only where groups run together, which PoCL's do not. */
-#ifdef TOGETHER
+/* Barriers under a condition make PoCL copy all that follows, and pixels are not listed there, as its compiler would not come to an end. */
+#if LISTS
 #define WHEN(condition) if (condition)
 #else
 #define WHEN(condition)
@@ -57,12 +55,10 @@
 #define SUM 1
 #define REFINE 2
 #define DONE 3
-#define BOTH 4 /* REFINE, and SUM for the bounds that follow: all but the STRAYS near them is certain before the median is */
-#define AGAIN 5 /* FIRST's sums about their mean, where that is FAR deviations from the center: squares about it lose digits */
+#define AGAIN 4 /* FIRST's sums about their mean, where that is FAR deviations from the center: squares about it lose digits */
+#define LIST 5
+#define STEP 6 /* over what was listed */
 #define FAR 300.0
-#define STRAYS 4096
-#define WANTED (STRAYS / 4) /* of them, at each bound */
-#define FIXED 68719476736.0 /* 2^36: STRAYS squares of 128 units of it fit 63 bits */
 
 #if WIDE
 #define BITS(x) ((KEY)AS_I64(x))
@@ -156,6 +152,17 @@ DEVICE i64 running_sum(i64 mine, LOCAL i64 *scan)
 #endif
 }
 
+/* the bins of this work-item, as other groups have just left them */
+DEVICE void own_bins(volatile GLOBAL u32 *bins, u32 *own)
+{
+  const i32 first = LID(0) * BINS_EACH;
+#ifdef FRESH4 /* one number at a time is a sector fetched eight times */
+  UNROLL for (i32 i = 0; i < BINS_EACH; i += 4) FRESH4(own + i, bins + first + i);
+#else
+  UNROLL for (i32 i = 0; i < BINS_EACH; i++) own[i] = bins[first + i];
+#endif
+}
+
 /* Where the pixel of this rank among a level's lies: answer = its bin, the first bin of the window around it (``wide`` bins), the
    pixels before that window and before its end, the bin of the next rank. */
 DEVICE void find_bin(volatile GLOBAL u32 *bins, i64 rank, i32 wide, LOCAL i64 *scan, LOCAL i64 *answer)
@@ -164,11 +171,7 @@ DEVICE void find_bin(volatile GLOBAL u32 *bins, i64 rank, i32 wide, LOCAL i64 *s
   u32 own[BINS_EACH];
   i64 mine = 0;
   if (t == 0) answer[1] = 0;
-#ifdef FRESH4 /* one number at a time is a sector fetched eight times */
-  UNROLL for (i32 i = 0; i < BINS_EACH; i += 4) FRESH4(own + i, bins + first + i);
-#else
-  UNROLL for (i32 i = 0; i < BINS_EACH; i++) own[i] = bins[first + i];
-#endif
+  own_bins(bins, own);
   UNROLL for (i32 i = 0; i < BINS_EACH; i++) mine += own[i];
   const i64 stop = running_sum(mine, scan), start = stop - mine;
   i64 end = start;
@@ -206,6 +209,19 @@ DEVICE void all_groups(volatile GLOBAL f64 *partial, i32 groups, LOCAL f64 *fold
   group_sum(sum, squares, n, below, fold);
 }
 
+/* the same of a step, whose sums are whole numbers */
+DEVICE void all_steps(volatile GLOBAL const i64 *partial, i32 groups, LOCAL i64 *fold)
+{
+  i64 sum = 0, squares = 0, n = 0, below = 0;
+  for (i32 g = LID(0); g < groups; g += NT) {
+    sum += partial[4 * g];
+    squares += partial[4 * g + 1];
+    n += partial[4 * g + 2];
+    below += partial[4 * g + 3];
+  }
+  group_whole(sum, squares, n, below, fold);
+}
+
 /* the smallest value a clip at low keeps, the largest one at high keeps */
 DEVICE T least_kept(f64 low)
 {
@@ -233,59 +249,6 @@ DEVICE void clip(LOCAL f64 *d, LOCAL i64 *m, f64 sigma, i32 maxiters)
   d[KEEP_HIGH] = smaller(d[KEEP_HIGH], (f64)most_kept(high));
   d[CENTER] = d[MEDIAN];
   m[PASS] = SUM;
-}
-
-/* work-item 0: how far a bound may move before it has passed WANTED pixels, by the coarsest histogram; side: +1 up, -1 down */
-DEVICE f64 margin(volatile GLOBAL const u32 *bins, f64 bound, i32 side)
-{
-  const i32 shift = KEY_BITS - BIN_BITS;
-  const i64 bin = (i64)(key_of((T)bound) >> shift), next = bin + side;
-  if (next < 0 || next >= BINS) return 0.0;
-  const f64 pixels = larger((f64)bins[bin], (f64)bins[next]);
-  const f64 width = ((f64)value_of((KEY)(bin > next ? bin : next) << shift) - (f64)value_of((KEY)(bin > next ? next : bin) << shift));
-  return width > 0 && width < LARGEST ? width * smaller(1.0, WANTED / larger(pixels, 1.0)) : 0.0;
-}
-
-/* work-item 0: the pixels near a bound become strays, so that the clips that follow cost no pass for as long as they end among them */
-DEVICE void leave_margin(volatile GLOBAL const u32 *bins, LOCAL f64 *d)
-{
-  const f64 low = (f64)(T)(d[SURE_LOW] + margin(bins, d[SURE_LOW], 1)), high = (f64)(T)(d[SURE_HIGH] - margin(bins, d[SURE_HIGH], -1));
-  if (low > high) return;
-  d[SURE_LOW] = low;
-  d[SURE_HIGH] = high;
-}
-
-/* whether the strays of the last pass are all that its sums lack for the bounds as they are now; beyond 64 std a stray's fixed-point
-   numbers would overflow */
-DEVICE i32 strays_tell(LOCAL const f64 *d, LOCAL const i64 *m)
-{
-  const f64 reach = larger(d[SUMS + 4] - d[MAYBE_LOW], d[MAYBE_HIGH] - d[SUMS + 4]);
-  return m[TWO] >= 0 && m[TWO] <= STRAYS && m[PASS] == SUM && d[KEEP_LOW] <= d[SURE_LOW] && d[KEEP_HIGH] >= d[SURE_HIGH] &&
-         (m[TWO] == 0 || (d[STD] > 1e-290 && reach <= 64.0 * d[STD]));
-}
-
-/* work-item 0: what the next pass takes for sure and for strays. Where the window to be counted holds the median's very value, it sums
-   for the bounds that will give, too. */
-DEVICE void foresee(volatile GLOBAL const u32 *bins, LOCAL f64 *d, LOCAL i64 *m, f64 sigma, i32 maxiters)
-{
-  if (m[PASS] == SUM) {
-    d[SURE_LOW] = d[MAYBE_LOW] = d[KEEP_LOW];
-    d[SURE_HIGH] = d[MAYBE_HIGH] = d[KEEP_HIGH];
-    if (m[TWO] <= STRAYS) leave_margin(bins, d);
-    return;
-  }
-  LOCAL const i64 *level = m + LEVEL_OF(m[LEVEL]);
-  const i64 n = m[COUNT], first = m[BELOW] + (n - 1) / 2, second = m[BELOW] + n / 2;
-  if (m[PASS] != REFINE || m[FOUND] || level[SHIFT] || (maxiters >= 0 && m[CLIPS] >= maxiters)) return;
-  if (first < level[UNDER] || second >= level[UNDER] + level[INSIDE]) return;
-  const f64 reach = sigma * d[STD], least = (f64)value_of((KEY)level[BASE]), most = (f64)value_of((KEY)level[BASE] + (BINS - 1));
-  if (!(least >= -LARGEST && most <= LARGEST)) return;
-  d[SURE_LOW] = larger(d[KEEP_LOW], (f64)least_kept(most - reach));
-  d[MAYBE_LOW] = larger(d[KEEP_LOW], (f64)least_kept(least - reach));
-  d[SURE_HIGH] = smaller(d[KEEP_HIGH], (f64)most_kept(least + reach));
-  d[MAYBE_HIGH] = smaller(d[KEEP_HIGH], (f64)most_kept(most + reach));
-  leave_margin(bins, d);
-  if (d[SURE_LOW] <= d[SURE_HIGH]) m[PASS] = BOTH;
 }
 
 /* work-item 0: take the sums of a pass in; done where the clip changed nothing, or would leave nothing */
@@ -360,29 +323,4 @@ DEVICE void look_up(volatile GLOBAL u32 *bins, LOCAL f64 *fold, LOCAL i64 *m)
     if (LID(0) == 0 && m[RANK] >= 0) descend(m, answer);
     BARRIER();
   }
-}
-
-/* the sums of what the bounds keep: what they surely keep, and those of the strays; in whole numbers, so that the order in which
-   strays arrived does not tell */
-DEVICE void add_strays(volatile GLOBAL T *strays, i32 n, LOCAL f64 *fold, LOCAL f64 *d)
-{
-  LOCAL i64 *whole = (LOCAL i64 *)fold;
-  const f64 unit = AS_F64(AS_I64(d[STD]) & 0x7ff0000000000000); /* a power of two near the std */
-  i64 sum = 0, squares = 0, inside = 0, under = 0;
-  for (i32 i = LID(0); i < n; i += NT) {
-    const f64 v = (f64)strays[i], off = (v - d[SUMS + 4]) / unit;
-    const i32 in = v >= d[KEEP_LOW] && v <= d[KEEP_HIGH];
-    inside += in;
-    under += v < d[KEEP_LOW];
-    sum += in ? (i64)(off * FIXED) : 0;
-    squares += in ? (i64)(off * off * FIXED) : 0;
-  }
-  group_whole(sum, squares, inside, under, whole);
-  if (LID(0) == 0) {
-    d[SUMS] = d[SURE_SUMS] + (f64)SUM_OF(whole, 0) * (unit / FIXED);
-    d[SUMS + 1] = d[SURE_SUMS + 1] + (f64)SUM_OF(whole, 1) * (unit / FIXED) * unit;
-    d[SUMS + 2] = d[SURE_SUMS + 2] + (f64)SUM_OF(whole, 2);
-    d[SUMS + 3] = d[SURE_SUMS + 3] + (f64)SUM_OF(whole, 3);
-  }
-  BARRIER();
 }
