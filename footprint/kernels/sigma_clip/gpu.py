@@ -13,7 +13,7 @@ BINS, LEVELS, GATHERED = 8192, 6, 4096
 USUAL, PASSES = 14, 12
 """Launches where groups may not wait for each other: before one group goes on alone; and before the host is asked.
 
-Most images need two passes and three to ten steps over the list. A launch that has nothing left to do takes two microseconds, and a step
+Most images need two passes and three to ten steps over the list. A launch that has nothing to do takes two microseconds, and a step
 36 where one group takes it and 13 where all do (2048 x 2048 pixels, H100).
 """
 LARGEST = 2**32 - 1
