@@ -4,8 +4,8 @@ Projections of uint16 counts, as many as they have rows and columns, are correct
 Printed are the first run, which compiles, the median of three after it, and what the plan foretold. 2048 takes 52 GB of memory.
 
 ``--check cuda:0,opencl:0`` compares volumes instead: of three balls whose projections are made on the spot, whole and within
-300 MB, and by the CPU for some rows; 2048 takes 90 GB of memory. Bits must be the same at every budget, and the middle of a ball what
-it was made of.
+300 MB, and by the CPU for some rows; 2048 takes 90 GB of memory. Bits must be the same at every budget, and the middle of a ball
+what it was made of.
 """
 
 from __future__ import annotations
