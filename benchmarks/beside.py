@@ -38,7 +38,7 @@ def rows(n: int = 2048) -> Iterator[tuple[str, np.ndarray, Call]]:
     yield (
         "find_sources, mesh, deblended, fits",
         field,
-        lambda a, device: fp.find_sources(a, background="mesh", deblend=True, fit=True, device=device),
+        lambda a, device: fp.find_sources(a, background="mesh", deblend=True, fit="gaussian", device=device),
     )
 
 
