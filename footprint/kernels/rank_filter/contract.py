@@ -18,20 +18,19 @@ import functools
 
 import numpy as np
 
+from footprint.kernels.rank_filter.networks import kept
 from footprint.spec import ArraySpec, Limits
 
 MOST = 11
 """Longest side of a window."""
-ONCE = 25
-"""Elements of the largest window whose columns are sorted as its vectors are come to."""
-TWICE = 9
-"""The same of one whose windows of two rows are made at once on the CPU: those of more need more registers than there are."""
+SMALL, AT_ONCE = 25, 4
+"""Elements of the largest window under which the CPU reads rows where they lie, and rows of results that are made at once then."""
 STRIP = 8192
-"""Bytes of a row that a thread goes down by, so that the lines of a window stay near."""
-ROWS = 128
-"""Rows that it goes down, unless there are fewer for every thread."""
-FEW_ROWS = 32
-"""The same of windows sorted at once: what they find at the ends of rows is then still near."""
+"""Bytes of a row that a thread goes down by."""
+RING, LEAST = 32 << 10, 512
+"""Bytes of what is kept of rows, which strips are shortened for, and bytes of the shortest."""
+ROWS = 32 * AT_ONCE
+"""Rows that a thread goes down, unless there are fewer for every thread."""
 VECTOR = 64
 """Bytes of the widest vectors: lines are whole numbers of them, and one more, which may be read in vain."""
 
@@ -65,33 +64,39 @@ def shift(itemsize: int) -> int:
     return lowest(f"f{itemsize}") - int(np.iinfo(f"i{itemsize}").min)
 
 
-def strip(width: int, itemsize: int) -> int:
-    """Results of a row that are made at once, in whole vectors."""
+def strip(width: int, itemsize: int, most: int = STRIP) -> int:
+    """Results of a row that are made at once, in whole vectors of at most so many bytes."""
     lanes = VECTOR // itemsize
-    return min(STRIP // itemsize, -(-max(width, 1) // lanes) * lanes)
+    return min(most // itemsize, -(-max(width, 1) // lanes) * lanes)
 
 
-def pitch(width: int, wide: int, itemsize: int) -> int:
+def pitch(width: int, wide: int, itemsize: int, most: int = STRIP) -> int:
     """Elements of a line: a strip and what its last window needs, in whole vectors, and one more."""
     lanes = VECTOR // itemsize
-    return strip(width, itemsize) + -(-(wide - 1) // lanes) * lanes + lanes
+    return strip(width, itemsize, most) + -(-(wide - 1) // lanes) * lanes + lanes
 
 
-def at_once(tall: int, wide: int) -> bool:
-    """Whether a window is small enough for its columns' ranks to stay in registers."""
-    return tall * wide <= ONCE
+def ring_bytes(tall: int, wide: int, rank: int) -> int:
+    """Bytes of the longest strip of which what is looked at of the rows of a window, and of one more, is kept."""
+    lines = (tall + 1) * len(kept(wide, tall, rank))
+    return min(STRIP, max(LEAST, RING // lines // VECTOR * VECTOR))
 
 
-def lines(tall: int, wide: int) -> int:
-    """Lines of a thread's workspace: a window's, one of results, and a row as it is stored or the ranks of columns."""
-    return tall + 1 + (1 if at_once(tall, wide) else tall)
+def side_pitch(wide: int, itemsize: int) -> int:
+    """Elements of a row of what a vector of windows needs at an image's side."""
+    lanes = VECTOR // itemsize
+    return lanes + max(1, -(-(wide - 1) // lanes)) * lanes
 
 
 def rank_filter_work(
-    limits: Limits, image: ArraySpec, out: ArraySpec, *, tall: int, wide: int, **_: object
+    limits: Limits, image: ArraySpec, out: ArraySpec, *, tall: int, wide: int, rank: int, **_: object
 ) -> tuple[ArraySpec, ...]:
-    """For each thread its `lines`."""
-    return (ArraySpec((limits.threads, lines(tall, wide) * pitch(out.shape[2], wide, out.itemsize)), keys(out.dtype)),)
+    """For each thread a ring of what is kept of rows and one row as it is stored, or what is needed at a side."""
+    most, lanes = ring_bytes(tall, wide, rank), VECTOR // out.itemsize
+    rows, width = min(ROWS, -(-out.shape[1] // AT_ONCE) * AT_ONCE), out.shape[2]
+    ring = (tall + 1) * len(kept(wide, tall, rank)) * strip(width, out.itemsize, most) + pitch(width, wide, out.itemsize, most)
+    side = (rows + tall - 1) * side_pitch(wide, out.itemsize) if tall * wide <= SMALL and width >= lanes else 0
+    return (ArraySpec((limits.threads, -(-max(ring, side) // lanes) * lanes), keys(out.dtype)),)
 
 
 def chosen_work(

@@ -1,7 +1,8 @@
 """The rank filter on the CPU. Of floats the bits are compared, as integers.
 
-Large windows, here: a ring of lines as tall as the window, whose columns are sorted as vectors. Lines are copied with their
-borders, so that every pixel is found in the same way.
+In every row the part of each window is sorted; windows on top of each other share what the rows they have in common leave possible.
+Small windows inside the image read its rows where they lie, and what the vectors at both sides need is copied with the borders.
+Elsewhere, and for large windows, what is sorted is kept in a ring that has one row more than a window.
 """
 
 from __future__ import annotations
@@ -14,53 +15,127 @@ from numba import prange
 from footprint.kernels.common import borders
 from footprint.kernels.common.few import few
 from footprint.kernels.common.jit import njit
-from footprint.kernels.common.vectors import BYTES, apart
-from footprint.kernels.rank_filter.contract import FEW_ROWS, MOST, ROWS, at_once, keys, lines, shift, strip
+from footprint.kernels.common.vectors import BYTES, alone, apart
+from footprint.kernels.rank_filter.contract import AT_ONCE, MOST, ROWS, SMALL, keys, ring_bytes, shift, side_pitch, strip
 from footprint.kernels.rank_filter.cpu_chosen import chosen_all, chosen_units
-from footprint.kernels.rank_filter.cpu_lines import line
-from footprint.kernels.rank_filter.cpu_small import small_all, small_units
-from footprint.kernels.rank_filter.cpu_vectors import columns, merged
-from footprint.kernels.rank_filter.networks import operations, picked
+from footprint.kernels.rank_filter.cpu_lines import line, source_index
+from footprint.kernels.rank_filter.cpu_vectors import paired, ranked, straight
+from footprint.kernels.rank_filter.networks import kept, operations, picked
+
+_side_pitch = njit(cache=True, nogil=True)(side_pitch)
 
 
 @njit(cache=True, nogil=True)
-def _units(image, out, work, base, step, unit, stop, shapes, rows, piece, y0, x0, filling, tall, wide, many, rest, real):
-    """Bands of rows of strips of planes."""
+def _ring(image, out, work, base, held, at, top, bottom, left, right, filling, tall, wide, many, rest, real):
+    """Windows of some rows and columns, wherever they reach: every row is sorted once, and makes results of two rows at a time."""
+    apart()
+    (start, to, pitch, height, width, y0, x0), (size, piece) = at, held
+    kh, kw, lanes = len(tall), len(wide), BYTES // image.itemsize
+    raw, rows = base + (kh + 1) * size, bottom - top
+    for begin in range(left, right, piece):
+        columns, x = min(piece, right - begin), begin + x0
+        # Narrower than a vector, results are made apart.
+        count, narrow = max(columns, lanes), columns < lanes
+        for r in range(rows + kh - 1):
+            row = source_index(top + r + y0, height, filling[0])
+            source, place = work, raw
+            if len(real) == 1 and row >= 0 and x >= 0 and x + count + kw - 1 <= width:
+                source, place = image, start + row * width + x
+            else:
+                line(work, raw, columns + kw - 1, image, start, height, width, top + r + y0, x, *filling, real)
+            ranked(source, place, count, 2 * width, work, base + r % (kh + 1) * size, tall, wide, many, rest)
+            y, single = r - kh, r == rows + kh - 2 and rows % 2 == 1
+            if single or (y >= 0 and y % 2 == 0):
+                y += single
+                goal = to + (top + y) * pitch + begin
+                target, place, step = (work, raw, lanes) if narrow else (out, goal, 0 if single else pitch)
+                paired(work, base, size, y % (kh + 1), count, target, place, step, tall, wide, many, rest, real)
+                for q in range(2 - single if narrow else 0):
+                    for k in range(columns):
+                        out[goal + q * pitch + k] = work[raw + q * lanes + k]
+
+
+@njit(cache=True, nogil=True)
+def _inside(image, begin, pitch, vectors, rows, out, to, out_pitch, tall, wide, many, rest, real):
+    """Windows inside the image, of `AT_ONCE` rows or more: the last group of rows overlaps the one before it."""
+    apart()
+    for turn in range(1 if rows % AT_ONCE == 0 else 2):
+        first, groups = (rows - AT_ONCE, 1) if turn else (0, rows // AT_ONCE)
+        place, goal = begin + first * pitch, to + first * out_pitch
+        straight(image, place, pitch, vectors, groups, out, goal, out_pitch, tall, wide, many, rest, real)
+
+
+@njit(cache=True, nogil=True)
+def _side(image, work, base, pitch, begin, width, rows, x, need, border, cval):
+    """``need`` elements from column ``x`` on of some rows, the first of which begins at ``begin``, with what lies outside."""
+    alone()
+    first = min(max(-x, 0), need)
+    last = max(first, min(width - x, need))
+    for r in range(rows):
+        source, target = image[begin + r * width + x + first : begin + r * width + x + last], work[base + r * pitch + first :]
+        for k in range(source.size):
+            target[k] = source[k]
+    for i in range(first + need - last):
+        k = i if i < first else i - first + last
+        column = source_index(x + k, width, border)
+        for r in range(rows):
+            work[base + r * pitch + k] = image[begin + r * width + column] if column >= 0 else cval
+
+
+@njit(cache=True, nogil=True)
+def _straight(image, out, work, base, at, top, bottom, left, right, filling, tall, wide, many, rest, real):
+    """Windows of a strip, of rows whose windows lie inside."""
+    apart()
+    start, to, pitch, _, width, y0, x0 = at
+    kh, kw, lanes = len(tall), len(wide), BYTES // image.itemsize
+    begin, goal, rows = start + (top + y0) * width, to + top * pitch, bottom - top
+    window, narrow = (tall, wide, many, rest, real), _side_pitch(kw, image.itemsize)
+    more = (kw + lanes - 2) // lanes
+    # Where windows begin before the first column, they do in the first vector. What one vector more needs has to lie inside.
+    some = left + lanes if left + x0 < 0 else left
+    vectors = max(min((right - some) // lanes, (width - some - x0) // lanes - more), 0)
+    _inside(image, begin + some + x0, width, vectors, rows, out, goal + some, pitch, *window)
+    done = some + vectors * lanes
+    for turn in range(3):
+        x = left if turn == 0 else min(done + (turn - 1) * lanes, right - lanes)
+        if (turn == 0 and some > left) or (turn > 0 and done + (turn - 1) * lanes < right):
+            _side(image, work, base, narrow, begin, width, rows + kh - 1, x + x0, lanes + kw - 1, filling[1], filling[2])
+            _inside(work, base, narrow, 1, rows, out, goal + x, pitch, *window)
+
+
+@njit(cache=True, nogil=True)
+def _units(image, out, work, base, held, unit, stop, shapes, rows, piece, y0, x0, filling, small, tall, wide, many, rest, real):
+    """Bands of rows of strips of planes; what is ``held`` of a row in a ring are so many elements for so many results."""
     apart()
     height, width, out_height, out_width = shapes
     bands, strips = (out_height + rows - 1) // rows, (out_width + piece - 1) // piece
-    kh, kw, lanes = len(tall), len(wide), BYTES // image.itemsize
-    last = base + kh * step
-    ranked = last + step
+    kh, window = len(tall), (tall, wide, many, rest, real)
     while unit < stop:
         plane, left = unit // (bands * strips), unit // bands % strips * piece
         top = unit % bands * rows
-        start, count = plane * height * width, min(piece, out_width - left)
-        whole, need = count // lanes * lanes, count + kw - 1
-        for r in range(kh - 1):
-            place = (top + y0 + r, left + x0)
-            line(work, base + r * step, need, image, start, height, width, *place, *filling, real)
-        for y in range(top, min(top + rows, out_height)):
-            # The rows of a window need be in no order.
-            place = (y + y0 + kh - 1, left + x0)
-            line(work, base + (y - top + kh - 1) % kh * step, need, image, start, height, width, *place, *filling, real)
-            columns(work, base, step, need, ranked, tall, wide, many, rest)
-            to = (plane * out_height + y) * out_width + left
-            merged(work, ranked, step, whole, out, to, tall, wide, many, rest, real)
-            if whole < count:
-                merged(work, ranked + whole, step, count - whole, work, last, tall, wide, many, rest, real)
-                source, target = work[last : last + count - whole], out[to + whole : to + count]
-                for k in range(source.size):
-                    target[k] = source[k]
+        bottom, right = min(top + rows, out_height), min(left + piece, out_width)
+        at = plane * height * width, plane * out_height * out_width, out_width, height, width, y0, x0
+        first, last = top, top
+        if small is not None:  # alone: Numba leaves out what it asks this of
+            if right - left >= BYTES // image.itemsize:
+                # Rows from `first` to `last` have windows that lie inside.
+                first = min(max(top, -y0), bottom)
+                last = max(first, min(bottom, height - kh + 1 - y0))
+                if last - first >= AT_ONCE:
+                    _straight(image, out, work, base, at, first, last, left, right, filling, *window)
+                else:
+                    first, last = top, top
+        for begin, end in ((top, first), (last, bottom)):
+            _ring(image, out, work, base, held, at, begin, end, left, right, filling, *window)
         unit += 1
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def _all(image, out, work, size, threads, units, step, shapes, rows, piece, y0, x0, filling, tall, wide, many, rest, real):
+def _all(image, out, work, each, held, threads, units, shapes, rows, piece, y0, x0, filling, small, tall, wide, many, rest, real):
     for t in prange(threads):
         first, last = units * t // threads, units * (t + 1) // threads
-        how = (shapes, rows, piece, y0, x0, filling, tall, wide, many, rest, real)
-        _units(image, out, work, t * size, step, first, last, *how)
+        how = shapes, rows, piece, y0, x0, filling, small, tall, wide, many, rest, real
+        _units(image, out, work, t * each, held, first, last, *how)
 
 
 def _number(number: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -75,10 +150,10 @@ def _filling(dtype: np.dtype, border_y: str, border_x: str, cval: float) -> tupl
     return borders.CODES[border_y], borders.CODES[border_x], value, less, (1 << 8 * kind.itemsize - (kind.kind == "i")) - 1
 
 
-def _blocks(out: np.ndarray, threads: int, most: int) -> tuple[int, int, int]:
-    """Rows and columns of a block, so many rows at most, and how many blocks there are."""
+def _blocks(out: np.ndarray, threads: int) -> tuple[int, int, int]:
+    """Rows and columns of a block, and how many blocks there are."""
     planes, height, width = out.shape
-    rows, across = max(min(most, -(-height // threads)), 1), strip(width, out.itemsize)
+    rows, across = min(ROWS, -(-height // threads // AT_ONCE) * AT_ONCE), strip(width, out.itemsize)
     return rows, across, planes * -(-height // rows) * -(-width // across)
 
 
@@ -99,17 +174,19 @@ def rank_filter(
     """Find ranks; see ``footprint.kernels.rank_filter.contract`` for what is computed."""
     if out.size == 0:
         return
-    (threads, size), kind = work.shape, keys(image.dtype.str)
-    rows, across, units = _blocks(out, threads, FEW_ROWS if at_once(tall, wide) else ROWS)
+    (threads, each), kind = work.shape, keys(image.dtype.str)
+    rows, across, units = _blocks(out, threads)
     filling = _filling(image.dtype, border_y, border_x, cval)
     window = (0,) * tall, (0,) * wide, *_number(rank), (0,) * (1 + (image.dtype.kind == "f"))
-    how = (*image.shape[1:], *out.shape[1:]), rows, across, y0, x0, filling, *window
-    flat, step = (image.view(kind).reshape(-1), out.view(kind).reshape(-1), work.reshape(-1)), size // lines(tall, wide)
-    alone, together = (small_units, small_all) if at_once(tall, wide) else (_units, _all)
+    piece = strip(out.shape[2], out.itemsize, ring_bytes(tall, wide, rank))
+    held = piece * len(kept(wide, tall, rank)), piece
+    small = 1 if tall * wide <= SMALL else None
+    how = (*image.shape[1:], *out.shape[1:]), rows, across, y0, x0, filling, small, *window
+    flat = image.view(kind).reshape(-1), out.view(kind).reshape(-1), work.reshape(-1)
     if few(operations(tall, wide, rank) * out.nbytes // 8):
-        alone(*flat, 0, step, 0, units, *how)
+        _units(*flat, 0, held, 0, units, *how)
     else:
-        together(*flat, size, threads, units, step, *how)
+        _all(*flat, each, held, threads, units, *how)
 
 
 def chosen(
@@ -132,7 +209,7 @@ def chosen(
     if out.size == 0:
         return
     (threads, size), kind = work.shape, keys(image.dtype.str)
-    rows, across, units = _blocks(out, threads, ROWS)
+    rows, across, units = _blocks(out, threads)
     shapes = *image.shape[1:], *out.shape[1:], tall, wide, y0, x0
     how = shapes, rows, across, _filling(image.dtype, border_y, border_x, cval), *_number(count), *_number(rank)
     real = (0,) * (1 + (image.dtype.kind == "f"))

@@ -26,7 +26,7 @@ def line(lines, at, count, image, start, height, width, y, x, border_y, border_x
     last = max(first, min(width - x, count))
     begin = start + row * width + x
     if last - first >= BYTES // lines.itemsize:
-        carry(image, begin + first, lines, at + first, last - first, real)
+        carry(image, begin + first, lines, at + first, last - first, 2 * width, real)
     else:
         for k in range(first, last):
             lines[at + k] = key(image[begin + k], less, most) if len(real) > 1 else image[begin + k]

@@ -7,6 +7,7 @@ one function for each. A rank is two of them, its quotient and remainder by `MOS
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from llvmlite import ir
@@ -14,8 +15,8 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from footprint.kernels.common.vectors import Emit, own
-from footprint.kernels.rank_filter.contract import MOST, shift
-from footprint.kernels.rank_filter.networks import Network, across, column, picked, ranks
+from footprint.kernels.rank_filter.contract import AT_ONCE, MOST, shift
+from footprint.kernels.rank_filter.networks import Network, alone, kept, of_column, picked, rows_in, shared
 
 
 def window_of(signature: Any, first: int) -> tuple[int, int, int]:
@@ -25,7 +26,7 @@ def window_of(signature: Any, first: int) -> tuple[int, int, int]:
 
 
 def order_of(signature: Any) -> str:
-    """By which minima and maxima the first argument's elements are compared, whole numbers all: see ``Emit.extreme``."""
+    """By which minima and maxima the first argument's elements are compared: see ``Emit.extreme``."""
     return "s" if signature.args[0].dtype.signed else "u"
 
 
@@ -44,7 +45,7 @@ def _lazily(e: Emit, order: str, network: Network, load: Callable[[int], Any]) -
         return found[i]
 
     for a, b, low, high in network.pairs:
-        if e.itemsize == 8 and order != "f":
+        if e.itemsize == 8:
             # Not every processor has minima of these: then both ends share a comparison.
             first = (e.b.icmp_signed if order == "s" else e.b.icmp_unsigned)("<", value(a), value(b))
             for to, one, other in ((low, a, b), (high, b, a)):
@@ -90,11 +91,6 @@ def inside(e: Emit, x: Any, count: Any) -> Any:
     return e.b.select(e.b.icmp_signed("<", x, last), x, last)
 
 
-def _picked(e: Emit, signature: Any, window: tuple[int, int, int], values: Any, out: int, to: Any) -> None:
-    """Find the rank among those of the columns, one rank after another, and write it to array ``out``."""
-    _write(e, signature, run(e, order_of(signature), across(*window), values)[0], out, to)
-
-
 def _write(e: Emit, signature: Any, found: Any, out: int, to: Any) -> None:
     if len(signature.args[-1]) > 1:
         found = _turned(e, e.b.add(found, _whole(e, shift(e.itemsize))))
@@ -106,21 +102,77 @@ def _nothing(context: Any, builder: Any) -> Any:
 
 
 @intrinsic
-def columns(typing_context, lines, at, pitch, count, to, tall, wide, many, rest):  # type: ignore[no-untyped-def]
-    """Sort ``count`` columns of the lines that start at ``at``, and keep their ranks in lines of the same array from ``to`` on."""
+def ranked(typing_context, source, at, count, ahead, lines, to, tall, wide, many, rest):  # type: ignore[no-untyped-def]
+    """Sort every ``wide`` neighbours from ``at`` on, ``count`` times, a vector or more, and keep what is looked at: see `kept`.
+
+    Those vectors lie side by side, from ``to`` on. What is ``ahead`` of the source is brought near meanwhile.
+    """
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        e, order = Emit(context, builder, signature, args), order_of(signature)
-        window = window_of(signature, 5)
-        with vectors_of(e, args[3]) as loop:
-            x = e.mul(loop.index, e.kind.count)
-            values = [e.load(0, e.add(e.add(args[1], x), e.mul(args[2], i))) for i in range(window[0])]
-            for i, value in enumerate(run(e, order, column(*window), values)):
-                e.store(value, 0, e.add(e.add(args[4], x), e.mul(args[2], i)))
-        return _nothing(context, builder)
+        tall, wide, rank = window_of(signature, 6)
+        wanted = kept(wide, tall, rank)
+
+        def write(e: Emit) -> None:
+            at, count, ahead, to = (e.args[i] for i in (1, 2, 3, 5))
+            with vectors_of(e, count) as loop:
+                begin = e.add(at, inside(e, e.mul(loop.index, e.kind.count), count))
+                e.expect(0, e.add(begin, ahead))
+                found = run(e, order_of(signature), of_column(wide, wanted), [e.load(0, e.add(begin, j)) for j in range(wide)])
+                goal = e.add(to, e.mul(loop.index, len(wanted) * e.kind.count))
+                for i, value in enumerate(found):
+                    e.store(value, 4, e.add(goal, i * e.kind.count))
+
+        return own(context, builder, signature, args, write)
 
     n = types.int64
-    return types.void(lines, n, n, n, n, tall, wide, many, rest), code
+    return types.void(source, n, n, n, lines, n, tall, wide, many, rest), code
+
+
+@intrinsic
+def paired(typing_context, lines, at, pitch, oldest, count, out, to, step, tall, wide, many, rest, real):  # type: ignore[no-untyped-def]
+    """The rank of ``count`` windows, a vector or more, of a row and of the next one, which goes ``step`` behind it.
+
+    `ranked` has kept lines of one row more than a window has, ``pitch`` apart from ``at`` on. Line ``oldest`` is only the first
+    window's, and the line before it, which may be the last, only the other's. Floats where ``real`` is two long.
+    """
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        tall, wide, rank = window_of(signature, 8)
+        order, wanted = order_of(signature), kept(wide, tall, rank)
+
+        def write(e: Emit) -> None:
+            (at, pitch, oldest, count), (to, step) = e.args[1:5], e.args[6:8]
+            b, lanes, starts = e.b, e.kind.count, []
+            for i in range(tall + 1):
+                row = e.add(oldest, i)
+                row = b.select(b.icmp_signed(">", row, e.index(tall)), e.add(row, -tall - 1), row)
+                starts.append(e.add(at, e.mul(pitch, row)))
+            with vectors_of(e, count) as loop:
+                place = e.mul(loop.index, len(wanted) * lanes)
+                rows = [e.add(start, place) for start in starts]
+                load = lambda row, rank: e.load(0, e.add(rows[row], wanted.index(rank) * lanes))
+                goal = e.add(to, inside(e, e.mul(loop.index, lanes), count))
+                # The second is first: where there is no second row it is the first one's place.
+                put = lambda n, value: _write(e, signature, value, 5, e.add(goal, e.mul(step, n)))
+                _pair(e, order, (tall, wide, rank), load, put)
+
+        return own(context, builder, signature, args, write)
+
+    n = types.int64
+    return types.void(lines, n, n, n, n, out, n, n, tall, wide, many, rest, real), code
+
+
+def _pair(
+    e: Emit, order: str, window: tuple[int, int, int], load: Callable[[int, int], Any], put: Callable[[int, Any], None]
+) -> None:
+    """The rank of two windows on top of each other, ``put`` by number; ``load(row, rank)`` has what of a row is kept."""
+    tall, wide, rank = window
+    both, lone = rows_in(wide, tall, rank)
+    middle = tall - 1
+    some = _lazily(e, order, shared(wide, tall, rank), lambda i: load(1 + i % middle, both[i // middle]))
+    for number, row in ((1, tall), (0, 0)):
+        values = lambda i, row=row: some[i] if i < len(some) else load(row, lone[i - len(some)])
+        put(number, _lazily(e, order, alone(wide, tall, rank), values)[0])
 
 
 def _shuffled(e: Emit, vectors: Any, j: int) -> Any:
@@ -133,97 +185,79 @@ def _shuffled(e: Emit, vectors: Any, j: int) -> Any:
     return e.b.shuffle_vector(one, vectors[j // lanes + 1], places)
 
 
-def sweep(
-    e: Emit, count: Any, wide: int, ordered: Callable[[Any], list[Any]], finish: Callable[[Any, list[list[Any]]], None]
-) -> None:
-    """Go along ``count`` windows, a vector or more.
+def _along(e: Emit, count: Any, wide: int, rows: list[Any], load: Callable[[Any], Any], finish: Callable[[Any, Any], None]) -> None:
+    """Go along ``count`` vectors of windows in ``rows`` that begin at such places.
 
-    ``ordered(x)`` makes vectors of the columns from ``x`` on, ``finish(x, found)`` results of those of ``wide`` neighbours: the
-    first vector of each, the second of each, and so on, the order in which they are used. They stay in registers, and what lies
-    between two is shuffled from both: most loads of it would cross a line of the cache.
+    ``load(place)`` makes a vector, and ``finish(x, near)`` results: ``near(row)`` has the vectors that begin at each of ``wide``
+    neighbours. What is loaded stays in registers, and what lies between two vectors is shuffled from both: where rows lie whole
+    pages apart a cache holds few lines of them, and a load that crosses lines would take two.
     """
     b, lanes = e.b, e.kind.count
-    beyond = -(-(wide - 1) // lanes)
-    zero = e.add(0, 0)
-    whole = b.sub(b.sdiv(e.add(count, wide - 1), e.add(0, lanes)), e.add(0, beyond))
-    some = b.icmp_signed(">", whole, zero)
-    whole = b.select(some, whole, zero)
-    with b.if_then(some):
-        first, before = [ordered(e.add(0, k * lanes)) for k in range(beyond)], b.block
+    beyond, zero = -(-(wide - 1) // lanes), e.add(0, 0)
+    with b.if_then(b.icmp_signed(">", count, zero)):
+        first, before = [[load(e.add(row, k * lanes)) for k in range(beyond)] for row in rows], b.block
         body, after = b.append_basic_block("body"), b.append_basic_block("after")
         b.branch(body)
         b.position_at_end(body)
         # Values, not places: what goes on to the next vectors is not to go by way of memory.
         index, held = b.phi(zero.type), [[b.phi(one.type) for one in vectors] for vectors in first]
         x = e.mul(index, lanes)
-        found = [*held, ordered(e.add(x, beyond * lanes))]
-        finish(x, [[_shuffled(e, vectors, j) for j in range(wide)] for vectors in zip(*found)])
+        found = [[*vectors, load(e.add(e.add(row, x), beyond * lanes))] for vectors, row in zip(held, rows)]
+        finish(x, lambda row: [_shuffled(e, found[row], j) for j in range(wide)])
         following = e.add(index, 1)
         index.add_incoming(zero, before)
         index.add_incoming(following, body)
-        for places, *both in zip(held, first, found[1:]):
-            for place, start, then in zip(places, *both):
-                place.add_incoming(start, before)
-                place.add_incoming(then, body)
-        b.cbranch(b.icmp_signed("<", following, whole), body, after)
+        for places, start, then in zip(held, first, found):
+            for place, one, other in zip(places, start, then[1:]):
+                place.add_incoming(one, before)
+                place.add_incoming(other, body)
+        b.cbranch(b.icmp_signed("<", following, count), body, after)
         b.position_at_end(after)
-    # The last vectors end where the row does.
-    with cgutils.for_range_slice(b, e.mul(whole, lanes), count, e.add(0, lanes)) as (x, _):
-        x = inside(e, x, count)
-        finish(x, [list(same) for same in zip(*(ordered(e.add(x, j)) for j in range(wide)))])
 
 
 @intrinsic
-def windows(typing_context, lines, at, pitch, slot, source, begin, count, out, to, tall, wide, many, rest, real):  # type: ignore[no-untyped-def]
-    """The rank of ``count`` windows, a vector or more, whose last row is that of ``source`` from ``begin`` on.
+def straight(typing_context, image, at, pitch, vectors, groups, out, to, out_pitch, tall, wide, many, rest, real):  # type: ignore[no-untyped-def]
+    """The rank of so many vectors of windows, of ``groups`` of `AT_ONCE` rows each, from ``at`` on.
 
-    The others are lines from ``at`` on, all but the one of number ``slot``, which becomes what the last row is compared as. Columns
-    are sorted as they are come to.
+    One vector more is read of every row than its windows need.
     """
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        window = window_of(signature, 9)
+        tall, wide, rank = window = window_of(signature, 8)
+        order, wanted, real = order_of(signature), kept(wide, tall, rank), len(signature.args[-1]) > 1
 
         def write(e: Emit) -> None:
-            args, b = e.args, e.b
-            (at, pitch, slot), (begin, count), to = args[1:4], args[5:7], args[8]
-            numbers = [ir.Constant(slot.type, i) for i in range(window[0] - 1)]
-            rows = [e.add(i, b.zext(b.icmp_signed(">=", i, slot), slot.type)) for i in numbers]
-            starts, latest = [e.add(at, e.mul(pitch, row)) for row in rows], e.add(at, e.mul(pitch, slot))
+            (at, pitch, vectors, groups), (to, out_pitch) = e.args[1:5], e.args[6:8]
+            with cgutils.for_range(e.b, groups) as group:
+                rows = e.mul(group.index, AT_ONCE)
+                starts = [e.add(at, e.mul(pitch, e.add(rows, i))) for i in range(tall + 2 * AT_ONCE - 1)]
+                goals = [e.add(to, e.mul(out_pitch, e.add(rows, i))) for i in range(AT_ONCE)]
 
-            def ordered(x: Any) -> list[Any]:
-                new = _compared(e, e.load(4, e.add(begin, x)), len(signature.args[-1]) > 1)
-                e.store(new, 0, e.add(latest, x))
-                values = [*(e.load(0, e.add(start, x)) for start in starts), new]
-                return run(e, order_of(signature), column(*window), values)
+                def keep(first: int, x: Any, number: int, value: Any) -> None:
+                    _write(e, signature, value, 5, e.add(goals[first + number], x))
 
-            def finish(x: Any, found: list[list[Any]]) -> None:
-                _picked(e, signature, window, [one for same in found for one in same], 7, e.add(to, x))
+                def finish(x: Any, near: Callable[[int], list[Any]]) -> None:
+                    found: dict[int, dict[int, Any]] = {}
 
-            sweep(e, count, window[1], ordered, finish)
+                    def load(first: int, row: int, rank: int) -> Any:
+                        if first + row not in found:
+                            found[first + row] = dict(zip(wanted, run(e, order, of_column(wide, wanted), near(first + row))))
+                        return found[first + row][rank]
+
+                    # Rows that come next, and where their results go, are on their way while these are made.
+                    for start, end in zip(starts[tall + AT_ONCE - 1 :], goals):
+                        e.expect(0, e.add(start, x), level=2)
+                        e.expect(5, e.add(e.add(end, e.mul(out_pitch, AT_ONCE)), x), level=2)
+                    for i in range(0, AT_ONCE, 2):
+                        _pair(e, order, window, partial(load, i), partial(keep, i, x))
+
+                compared = lambda place: _compared(e, e.load(0, place), real)
+                _along(e, vectors, wide, starts[: tall + AT_ONCE - 1], compared, finish)
 
         return own(context, builder, signature, args, write)
 
     n = types.int64
-    return types.void(lines, n, n, n, source, n, n, out, n, tall, wide, many, rest, real), code
-
-
-@intrinsic
-def merged(typing_context, ranked, at, pitch, count, out, to, tall, wide, many, rest, real):  # type: ignore[no-untyped-def]
-    """The rank of ``count`` windows, in whole vectors, from the ranks that `columns` kept; as floats where ``real`` is two long."""
-
-    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        set.update(builder.function.attributes, ("noinline",))
-        e, window = Emit(context, builder, signature, args), window_of(signature, 6)
-        with vectors_of(e, args[3]) as loop:
-            x = e.mul(loop.index, e.kind.count)
-            starts = [e.add(e.add(args[1], x), e.mul(args[2], i)) for i in range(len(ranks(*window)))]
-            values = [e.load(0, e.add(start, j)) for start in starts for j in range(window[1])]
-            _picked(e, signature, window, values, 4, e.add(args[5], x))
-        return _nothing(context, builder)
-
-    n = types.int64
-    return types.void(ranked, n, n, n, out, n, tall, wide, many, rest, real), code
+    return types.void(image, n, n, n, n, out, n, n, tall, wide, many, rest, real), code
 
 
 @intrinsic
@@ -250,16 +284,17 @@ def chosen(typing_context, lines, at, pitch, places, count, out, to, many, rest,
 
 
 @intrinsic
-def carry(typing_context, source, begin, lines, to, count, real):  # type: ignore[no-untyped-def]
+def carry(typing_context, source, begin, lines, to, count, ahead, real):  # type: ignore[no-untyped-def]
     """Copy ``count`` elements, a vector or more, as what they are compared as; of floats where ``real`` is two long."""
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        e, (begin, to, count) = Emit(context, builder, signature, args), (args[1], args[3], args[4])
+        e, (begin, to, count, ahead) = Emit(context, builder, signature, args), (args[1], args[3], args[4], args[5])
         lanes = e.add(0, e.kind.count)
         with cgutils.for_range_slice(builder, e.add(0, 0), count, lanes) as (x, _):
             x = inside(e, x, count)
-            e.store(_compared(e, e.load(0, e.add(begin, x)), len(signature.args[5]) > 1), 2, e.add(to, x))
+            e.expect(0, e.add(begin, e.add(ahead, x)))
+            e.store(_compared(e, e.load(0, e.add(begin, x)), len(signature.args[6]) > 1), 2, e.add(to, x))
         return _nothing(context, builder)
 
     n = types.int64
-    return types.void(source, n, lines, n, n, real), code
+    return types.void(source, n, lines, n, n, n, real), code

@@ -5,7 +5,8 @@ column. Of an element in row i and column j of what is then sorted both ways, (i
 (height - i)(width - j) not smaller: few can have the wanted rank, and only those are merged (Batcher's odd-even merge).
 
 Two windows side by side have all columns but one of each in common. What those in common leave as possible is found once for both
-(`shared`), and merged with the column that a window has alone (`alone`).
+(`shared`), and merged with the column that a window has alone (`alone`). On the CPU rows are columns here: windows on top of each
+other share their rows, and lanes of vectors what is next to each other in a row.
 """
 
 from __future__ import annotations
@@ -96,40 +97,10 @@ class _Draft:
         return Network(self.inputs, tuple(reversed(kept)), tuple(outputs))
 
 
-def _may(i: int, j: int, tall: int, wide: int, rank: int) -> int:
-    """-1 where element (i, j) of the sorted window is surely before the rank, 1 where it is after it, else 0."""
-    return _between(i, j, tall, wide, rank, rank)
-
-
-@functools.cache
-def ranks(tall: int, wide: int, rank: int) -> tuple[int, ...]:
-    """The ranks of a column that the wanted one may be found in."""
-    return tuple(i for i in range(tall) if any(_may(i, j, tall, wide, rank) == 0 for j in range(wide)))
-
-
-@functools.cache
-def column(tall: int, wide: int, rank: int) -> Network:
-    """From a column of the window to those of its `ranks`."""
-    return of_column(tall, ranks(tall, wide, rank))
-
-
 def of_column(tall: int, wanted: tuple[int, ...]) -> Network:
     """From a column to those of its ranks that are wanted."""
     draft = _Draft(tall)
     return draft.done(draft.ranked(list(range(tall)), list(wanted)))
-
-
-@functools.cache
-def across(tall: int, wide: int, rank: int) -> Network:
-    """From `ranks` of every column, one rank after another, to the window's."""
-    rows = ranks(tall, wide, rank)
-    draft = _Draft(len(rows) * wide)
-    before = sum(_may(i, j, tall, wide, rank) < 0 for i in range(tall) for j in range(wide))
-    lists = []
-    for at, i in enumerate(rows):
-        wanted = [j for j in range(wide) if _may(i, j, tall, wide, rank) == 0]
-        lists.append(draft.ranked(list(range(at * wide, (at + 1) * wide)), wanted))
-    return draft.done([draft.merged(lists)[rank - before]])
 
 
 def _possible(tall: int, wide: int, rank: int) -> tuple[int, int]:
@@ -195,8 +166,9 @@ def alone(tall: int, wide: int, rank: int) -> Network:
 
 @functools.cache
 def operations(tall: int, wide: int, rank: int) -> int:
-    """Minima and maxima a pixel."""
-    return column(tall, wide, rank).operations + across(tall, wide, rank).operations
+    """Minima and maxima a pixel, of two windows side by side."""
+    both = of_column(tall, kept(tall, wide, rank)).operations + alone(tall, wide, rank).operations
+    return both + shared(tall, wide, rank).operations // 2
 
 
 @functools.cache

@@ -17,4 +17,4 @@ MOST = 15
 
 def remove_zingers_work(limits: Limits, images: ArraySpec, out: ArraySpec, *, size: int, **_: object) -> tuple[ArraySpec, ...]:
     """What finding medians takes."""
-    return rank_filter_work(limits, images, out, tall=size, wide=size)
+    return rank_filter_work(limits, images, out, tall=size, wide=size, rank=size * size // 2)
