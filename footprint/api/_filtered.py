@@ -16,7 +16,7 @@ from footprint.api._method import Made, made_by
 from footprint.api._recall import fresh, looks, recall, remember, replay, values_decide
 from footprint.api._sides import ALONE, Beside, arrays_beside, is_given
 from footprint.api._turned import turned, turned_back
-from footprint.api._units import is_quantity, plain, unmasked
+from footprint.api._units import in_unit, is_quantity, plain, unmasked
 from footprint.backend.arrays import NUMPY, kind_of
 from footprint.dtypes import COMPLEX, complex_of, floating, sum_dtype
 from footprint.errors import ArgumentError, choose
@@ -148,16 +148,9 @@ def filtered(
     if not (is_quantity(image) or is_quantity(mask)):
         return _run(image, mask, flip, how, number(cval), out, memory, device, beside, look)
     (image, of_image), (mask, of_mask) = plain(image, "image"), plain(mask, "mask")
-    if of_image is not None and is_quantity(cval):
-        cval, _ = plain(cval, "cval", of_image)
     unit = of_image * of_mask if of_image is not None and of_mask is not None else of_image if of_mask is None else of_mask
-    target = out
-    if out is not None:
-        if not is_quantity(out) or out.unit != unit:
-            raise ArgumentError("out", type(out).__name__, f"a Quantity in {unit or 'no unit'}, as image and mask have units")
-        target = out.value
-    result = _run(image, mask, flip, how, number(cval), target, memory, device, beside)
-    return out if out is not None else result << unit
+    run = lambda cval, out: _run(image, mask, flip, how, number(cval), out, memory, device, beside)
+    return in_unit(unit, of_image, cval, out, run, ("cval", "out"))
 
 
 def _again(

@@ -12,6 +12,7 @@ from footprint.api._arrays import Memory, described, finished, receive, shared, 
 from footprint.api._call import Described, call
 from footprint.api._recall import again, looks, remember_turned
 from footprint.api._turned import Order, free_first, plan_turned, turned, turned_back
+from footprint.api._units import in_unit, is_quantity, plain
 from footprint.api._window import asked, number, target_of
 from footprint.errors import ShapeError
 from footprint.kernels.common.borders import NONE
@@ -46,26 +47,34 @@ MakeSum = Callable[[int], list[tuple[list[Weights], float]]]
 
 def lined(verb: str, image: Any, options: Any, make: Make, cval: Any, out: Any, memory: Memory, device: str) -> Any:
     """The result of a filter along axes; of what is only described, the operation and the order of axes it takes."""
-    return _run(verb, image, options, lambda spec, here: operation(make, spec, cval, here), out, memory, device)
+    return _run(verb, image, options, lambda spec, here, cval: operation(make, spec, cval, here), cval, out, memory, device)
 
 
 def branched(verb: str, image: Any, options: Any, make: MakeSum, cval: Any, out: Any, memory: Memory, device: str) -> Any:
     """The result of a sum of filters along axes."""
-    return _run(verb, image, options, lambda spec, _: branches(make, len(spec.shape), spec.dtype, cval), out, memory, device)
+    op_of = lambda spec, _, cval: branches(make, len(spec.shape), spec.dtype, cval)
+    return _run(verb, image, options, op_of, cval, out, memory, device)
 
 
-def _run(
-    verb: str, image: Any, options: Any, op_of: Callable[[ArraySpec, bool], tuple[Op, Order]], out: Any, memory: Memory, device: str
-) -> Any:
+OpOf = Callable[[ArraySpec, bool, Any], tuple[Op, Order]]
+"""The operation on what is of a spec, whether it lies on the host, and the constant that lies outside."""
+
+
+def _run(verb: str, image: Any, options: Any, op_of: OpOf, cval: Any, out: Any, memory: Memory, device: str) -> Any:
     if isinstance(image, Described):
-        return op_of(image.spec, True)
+        return op_of(image.spec, True, cval)
     kind, out = asked(out)
-    look = looks(verb, (options, kind, memory, device), image, out)
+    if type(image) is not np.ndarray and is_quantity(image):
+        values, unit = plain(image, "input")
+        # In `options` the constant has its unit, so that they are no look of this call.
+        run = lambda cval, out: _run(verb, values, None, op_of, cval, (kind or None) if out is None else out, memory, device)
+        return in_unit(unit, unit, cval, out, run, ("cval", "output"))
+    look = None if options is None else looks(verb, (options, kind, memory, device), image, out)
     found = again(look, [image], out) if out is not image else None
     if found is not None:
         return found
     natural = receive(image, "input")
-    op, order = op_of(natural.spec, natural.device == "cpu")
+    op, order = op_of(natural.spec, natural.device == "cpu", cval)
     source = turned(natural, order)
     result = turned_back(op.out_specs(op.in_specs(source.spec)[0])[0], order)
     target = target_of(out, kind, result, natural, shared)

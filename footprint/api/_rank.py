@@ -11,6 +11,7 @@ from footprint.api._call import Described, call
 from footprint.api._recall import again, looks, remember_turned
 from footprint.api._tomo import numbers
 from footprint.api._turned import Order, free_first, plan_turned, turned, turned_back
+from footprint.api._units import in_unit, is_quantity, plain
 from footprint.api._window import asked, axes_of, each, mode_of, number, placed, target_of, whole
 from footprint.errors import ArgumentError, ShapeError
 from footprint.kernels.common.borders import NONE
@@ -51,6 +52,11 @@ def ranked(verb: str, image: Any, rank: Any, how: Window, out: Any, memory: Memo
     found = again(look, [image], out) if out is not image else None
     if found is not None:
         return found
+    if type(image) is not np.ndarray and is_quantity(image):
+        values, unit = plain(image, "input")
+        into = lambda out: (kind or None) if out is None else out
+        run = lambda cval, out: ranked(verb, values, rank, how._replace(cval=cval), into(out), memory, device)
+        return in_unit(unit, unit, how.cval, out, run, ("cval", "output"))
     natural = receive(image, "input")
     op, order = rank_op(natural.data.ndim, natural.spec.dtype, rank, how)
     source = turned(natural, order)

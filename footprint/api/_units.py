@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -66,3 +67,20 @@ def plain(array: Any, name: str, unit: Any = None) -> tuple[Any, Any]:
         return array.to_value(unit), unit
     except ValueError as error:  # astropy's UnitConversionError
         raise ArgumentError(name, f"a Quantity in {array.unit}", f"one in {unit}") from error
+
+
+def in_unit(unit: Any, of_image: Any, outside: Any, out: Any, run: Callable[[Any, Any], Any], names: tuple[str, str]) -> Any:
+    """The result of ``run(outside, out)``, which sees numbers alone, in a unit.
+
+    A constant outside the image is brought to the image's unit where it has one of its own, and ``out`` must have the result's.
+    ``names`` are those of the two arguments.
+    """
+    if of_image is not None and is_quantity(outside):
+        outside, _ = plain(outside, names[0], of_image)
+    if out is None:
+        return run(outside, None) << unit
+    if not is_quantity(out) or out.unit != unit:
+        got = f"a Quantity in {out.unit or 'no unit'}" if is_quantity(out) else type(out).__name__
+        raise ArgumentError(names[1], got, f"a Quantity in {unit or 'no unit'}, the result's unit")
+    run(outside, out.value)
+    return out

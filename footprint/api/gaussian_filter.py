@@ -41,6 +41,7 @@ def gaussian_filter(
     ----------
     input : array (n_x,), (n_y, n_x) or (n_z, n_y, n_x)
         Real numbers of any dtype, byte order and strides. NaN and infinities spread to everything their weights reach.
+        The unit of an astropy Quantity is kept.
     sigma : float or tuple of float
         Standard deviation in pixels, for all axes or for each; an axis with 0 is not filtered.
     order : int or tuple of int

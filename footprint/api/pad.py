@@ -10,6 +10,7 @@ from footprint.answers import check_keywords
 from footprint.api._arrays import Array, Memory, described, finished, on_host, output, receive, shared, where
 from footprint.api._call import call, plan_verb
 from footprint.api._recall import again, looks, remember
+from footprint.api._units import in_unit, is_quantity, plain
 from footprint.errors import ArgumentError, ShapeError, choose
 from footprint.kernels.common.borders import is_border, numpy_border, shows_borders
 from footprint.ops.gather import Gather, Scattered
@@ -53,7 +54,7 @@ def pad(
     Parameters
     ----------
     array : array of 1 to 3 dimensions
-        Real numbers of any dtype up to 8 bytes, byte order and strides.
+        Real numbers of any dtype up to 8 bytes, byte order and strides. The unit of an astropy Quantity is kept.
     pad_width : int, (before, after), ((before, after), ...) or dict of axis to them
         Elements to add, as in ``numpy.pad``.
     mode : str
@@ -108,6 +109,12 @@ def pad(
     found = again(look, [array, *given], out)
     if found is not None:
         return found
+    if type(array) is not np.ndarray and is_quantity(array):
+        values, unit = plain(array, "array")
+        name = "end_values" if mode == "linear_ramp" else "constant_values"
+        more = dict(zip(_OPTIONS, options[2:])) | {"rows_index": rows_index, "cols_index": cols_index}
+        run = lambda outside, out: pad(values, pad_width, mode, **more | {name: outside}, out=out, memory=memory, device=device)
+        return in_unit(unit, unit, more[name], out, run, (name, "out"))
     source = receive(array, "array")
     if custom and (pad_width is not None or mode != "constant"):
         name, value = ("mode", mode) if pad_width is None else ("pad_width", pad_width)
