@@ -69,11 +69,11 @@ def chained(columns, taps):
 def line_blocks(image, at, weights, out, to, columns, work, edge):
     """Neighbouring blocks of outputs of a row; ``edge`` is where the last one goes that is not whole.
 
-    A chain of taps goes by some blocks before the next one does: what it takes to begin is not paid for every block.
+    Some taps, a chain or a few, go by some blocks before the next ones do: what it takes to begin is not paid for every block.
     """
     apart()
     lanes, free = BYTES // image.itemsize, edge + STEP
-    longest, block = min(CHAIN, (LINE_WHOLE + 1) * lanes - 1), LINE_ROWS * lanes
+    longest, block = (LINE_WHOLE + 1) * lanes - 1, LINE_ROWS * lanes
     turns = (weights.size + longest - 1) // longest
     # What goes by once need not stay near.
     direct, most, x = turns <= LINE_GROUP, columns if turns == 1 else LINE_TOGETHER, 0
@@ -84,7 +84,9 @@ def line_blocks(image, at, weights, out, to, columns, work, edge):
         for turn in range(turns):
             taps = (weights.size + turns - 1 - turn) // turns
             whole, at_once = taps // lanes, max(many, 1)
-            how = weights, first, taps % lanes, target, goal, turn % LINE_GROUP == 0, at_once
+            # Columns of a chain.
+            pace = chained(lanes, whole + 1) if taps > CHAIN else lanes
+            how = weights, first, taps % lanes, pace, target, goal, turn % LINE_GROUP == 0, at_once
             if whole == 0:
                 line0(image, at + x + first, *how)
             elif whole == 1:

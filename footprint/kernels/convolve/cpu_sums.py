@@ -121,55 +121,63 @@ def _maker(taps: int, rows: int, vectors: int) -> Any:
     return sums
 
 
-def _line_sums(e: Emit, whole: int, at: Any, first: Any, more: Any, arrays: tuple[int, int]) -> list[Any]:
-    """Where the sums of a row's taps from ``first`` on are, in a chain: ``whole`` vectors of taps and ``more`` of the next one.
+def _line_sums(e: Emit, whole: int, at: Any, first: Any, more: Any, pace: Any, arrays: tuple[int, int]) -> list[Any]:
+    """The sums of a row's taps from ``first`` on: ``whole`` vectors of taps and ``more`` of the next one.
 
-    Taps a vector apart go by together: the first columns have one more of them than the others.
+    Taps a vector apart go by together: the first columns have one more of them than the others. Every ``pace`` columns are a chain.
     """
     b, lanes, (image, mask) = e.b, e.kind.count, arrays
-    held = [cgutils.alloca_once(b, e.kind) for _ in range(LINE_ROWS)]
-    for one in held:
+    held, found = ([cgutils.alloca_once(b, e.kind) for _ in range(LINE_ROWS)] for _ in range(2))
+    least = lambda i, j: b.select(b.icmp_signed("<", i, j), i, j)
+    for one in found:
         b.store(e.zero(), one)
-    for taps, begin, end in (whole + 1, e.index(0), more), (whole, more, e.index(lanes)):
-        if taps == 0:
-            break
-        rest = two_by_two(e, at, first, (begin, end), held, arrays) if taps == 1 else begin
-        with cgutils.for_range_slice(b, rest, end, e.index(1)) as (column, _):
-            start, tap = e.add(at, column), e.add(first, column)
-            weights = [e.splat(mask, e.add(tap, t * lanes)) for t in range(taps)]
-            sums = [b.load(one) for one in held]
-            for r in range(LINE_ROWS + taps - 1):
-                values = e.load(image, e.add(start, r * lanes))
-                for q in range(max(0, r - taps + 1), min(LINE_ROWS, r + 1)):
-                    sums[q] = e.multiply_add(values, weights[r - q], sums[q])
-            for one, total in zip(held, sums):
-                b.store(total, one)
-    return [b.load(one) for one in held]
+    with cgutils.for_range_slice(b, e.index(0), e.index(lanes), pace) as (start, _):
+        for one in held:
+            b.store(e.zero(), one)
+        stop = least(e.add(start, pace), e.index(lanes))
+        middle = least(b.select(b.icmp_signed("<", start, more), more, start), stop)
+        for taps, begin, end in (whole + 1, start, middle), (whole, middle, stop):
+            if taps == 0:
+                break
+            rest = two_by_two(e, at, first, (begin, end), held, arrays) if taps == 1 else begin
+            with cgutils.for_range_slice(b, rest, end, e.index(1)) as (column, _):
+                place, tap = e.add(at, column), e.add(first, column)
+                weights = [e.splat(mask, e.add(tap, t * lanes)) for t in range(taps)]
+                sums = [b.load(one) for one in held]
+                for r in range(LINE_ROWS + taps - 1):
+                    values = e.load(image, e.add(place, r * lanes))
+                    for q in range(max(0, r - taps + 1), min(LINE_ROWS, r + 1)):
+                        sums[q] = e.multiply_add(values, weights[r - q], sums[q])
+                for one, total in zip(held, sums):
+                    b.store(total, one)
+        for one, total in zip(held, found):
+            b.store(b.fadd(b.load(total), b.load(one)), total)
+    return [b.load(one) for one in found]
 
 
 def _line_maker(whole: int) -> Any:
     """The intrinsic for the rows that a signal makes, of ``many`` neighbouring blocks; sums are added unless ``fresh``."""
 
     @intrinsic
-    def sums(typing_context, image, at, weights, first, more, out, to, fresh, many):  # type: ignore[no-untyped-def]
+    def sums(typing_context, image, at, weights, first, more, pace, out, to, fresh, many):  # type: ignore[no-untyped-def]
         def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
             def write(e: Emit) -> None:
                 b, args, lanes = e.b, e.args, e.kind.count
-                with cgutils.for_range(b, args[8]) as block:
+                with cgutils.for_range(b, args[9]) as block:
                     start = e.mul(block.index, LINE_ROWS * lanes)
-                    goal = e.add(args[6], start)
-                    sums = _line_sums(e, whole, e.add(args[1], start), args[3], args[4], (0, 2))
-                    with b.if_else(b.trunc(args[7], ir.IntType(1))) as (new, old):
+                    goal = e.add(args[7], start)
+                    sums = _line_sums(e, whole, e.add(args[1], start), args[3], args[4], args[5], (0, 2))
+                    with b.if_else(b.trunc(args[8], ir.IntType(1))) as (new, old):
                         for case, adds in ((new, False), (old, True)):
                             with case:
                                 for q, total in enumerate(sums):
                                     place = e.add(goal, q * lanes)
-                                    e.store(b.fadd(e.load(5, place), total) if adds else total, 5, place)
+                                    e.store(b.fadd(e.load(6, place), total) if adds else total, 6, place)
 
             return own(context, builder, signature, args, write)
 
         n = types.int64
-        return types.void(image, n, weights, n, n, out, n, types.uint8, n), code
+        return types.void(image, n, weights, n, n, n, out, n, types.uint8, n), code
 
     return sums
 
