@@ -251,6 +251,11 @@ def straight(typing_context, image, at, pitch, vectors, groups, out, to, out_pit
                     for i in range(0, AT_ONCE, 2):
                         _pair(e, order, window, partial(load, i), partial(keep, i, x))
 
+                # The vectors at both sides are made when all rows are through.
+                for beside in (e.index(-e.kind.count), e.mul(vectors, e.kind.count)):
+                    for start, end in zip(starts[tall - 1 :], goals):
+                        e.expect(0, e.add(start, beside), level=2)
+                        e.expect(5, e.add(end, beside), level=2)
                 compared = lambda place: _compared(e, e.load(0, place), real)
                 _along(e, vectors, wide, starts[: tall + AT_ONCE - 1], compared, finish)
 
