@@ -21,10 +21,9 @@ from footprint.errors import ArgumentError, FormatError, ShapeError, flag
 from footprint.kernels.flat.contract import DEAD
 from footprint.ops.base import Table
 from footprint.ops.flatfield import Flat, check_shifts
-from footprint.plan.builder import Builder
 from footprint.plan.faces import Filler, Region
 from footprint.plan.plan import Plan
-from footprint.plan.slots import Library
+from footprint.plan.slots import Cut, Library, Reach
 from footprint.spec import ArraySpec
 from footprint.units import counted, kind_of
 
@@ -185,12 +184,12 @@ class ScanJob:
         """Whether the scan's chunks are compressed and taller than a row."""
         return hasattr(self.scan, "keep") and self.scan.decodings(1) > 1
 
-    def decode_ahead(self, b: Builder, blocks: int, reach: int) -> None:
-        """Count so many blocks of rows that are kept, of ``reach`` rows that are read at all."""
-        slot = next(slot for slot in b.slots if slot.name == "projections")
-        height = slot.nominal(b.cuts)[1]
-        if blocks and height < reach:
-            b.library(_KEPT, self.scan.window_bytes(min(blocks * height, reach)), bound=False)
+    def ahead(self, blocks: int, reach: Reach, height: int, cuts: Sequence[Cut]) -> Library | None:
+        """So many blocks of rows that are kept, where parts need their ``reach`` of ``height`` rows; None where none are."""
+        block = next((reach.most(min(cut.size, cut.total), height) for cut in cuts if cut.axis == "z"), height)
+        if not blocks or block >= height:
+            return None
+        return Library(_KEPT, int(self.scan.window_bytes(min(blocks * block, height))), False)
 
     def decoded_ahead(self, plan: Plan, budget: int | None, reach: int) -> Plan:
         """The plan with the rest of the budget for rows that are kept, and what decoding costs said."""

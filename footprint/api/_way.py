@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from footprint.api._tomo import angles_of, numbers, position
 from footprint.api.fbp import Filtered
 from footprint.api.iterative import Iterated
 from footprint.api.rotation_axis import METHODS, per_slice, searches
-from footprint.errors import ArgumentError, BudgetError, ShapeError, choose
+from footprint.errors import ArgumentError, ShapeError, choose
 from footprint.ops.backproject import Geometry
 from footprint.ops.base import Table
 from footprint.ops.fbp import METHODS as DIRECT
@@ -28,10 +29,10 @@ from footprint.ops.job import Meeting, job_of_op
 from footprint.ops.pipeline import Pipeline
 from footprint.ops.quantize import DTYPES, Quantize
 from footprint.ops.reconstruct import Steps, default_steps, pipeline_of, rows_needed
-from footprint.plan.builder import Builder
 from footprint.plan.faces import Region, Taker
-from footprint.plan.fit import Job, fit
+from footprint.plan.fit import Job, fit, fit_if_any
 from footprint.plan.plan import Plan
+from footprint.plan.tried import Known
 from footprint.spec import ArraySpec, Limits
 from footprint.units import kind_of
 
@@ -99,29 +100,26 @@ class Way:
             line, sources = self.line(fbp), self.job.streams(*self.needed)
             ins = [meeting(sources[name]) for name in line.inputs]
             notes = [fbp.note] if any(isinstance(stage.op, Fbp) for stage in line.stages) else []
-            return self._decoding(limits, budget, job_of_op(limits, line, ins, [out], notes))
+            return self._decoding(limits, budget, job_of_op(limits, line, ins, [out], notes), line)
 
         return plan_by_method(self.fbp, by)
 
-    def _decoding(self, limits: Limits, budget: int | None, whole: Job) -> Plan:
+    def _decoding(self, limits: Limits, budget: int | None, whole: Job, line: Pipeline) -> Plan:
         """The plan with as many rows decoded ahead as leave slices whole; where none does, the one predicted to be the fastest."""
-        job, reach = self.job, self.needed[1] - self.needed[0]
+        job, height = self.job, self.needed[1] - self.needed[0]
         if not job.decodes:
             return fit(limits, budget, "reconstruct", whole)
         found: list[Plan] = []
+        # Apart from the rows that are kept, every search tries the same.
+        known, reach = Known(), line.reach(line.inputs.index("projections"), "z")
         for blocks in AHEAD:
-
-            def record(b: Builder, blocks: int = blocks) -> None:
-                whole.record(b)
-                job.decode_ahead(b, blocks, reach)
-
-            try:
-                plan = fit(limits, budget, "reconstruct", replace(whole, record=record))
-            except BudgetError:
-                if not found and not blocks:
-                    raise
+            kept = replace(whole, beside=partial(job.ahead, blocks, reach, height))
+            plan = fit_if_any(limits, budget, "reconstruct", kept, known)
+            if plan is None and not found and not blocks:
+                plan = fit(limits, budget, "reconstruct", kept)
+            if plan is None:
                 continue
-            found.append(job.decoded_ahead(plan, budget, reach))
+            found.append(job.decoded_ahead(plan, budget, height))
             if all(cut.axis == "z" for cut in plan.cuts):
                 return found[-1]
         # Parts of a slice read its rows once each: rows that are kept may be worth more than larger parts, or less.

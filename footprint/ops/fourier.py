@@ -184,6 +184,16 @@ class FourierBackproject:
         return gains / padded
 
     @cached_property
+    def _turned(self) -> dict[tuple[int, ...], tuple[np.ndarray, ...]]:
+        """Tables of transforms whose lengths no way of cutting a job changes, so that trying many of them makes these once."""
+        return {}
+
+    def _halves(self, radices: tuple[int, ...]) -> tuple[np.ndarray, ...]:
+        if radices not in self._turned:
+            self._turned[radices] = halves(radices)
+        return self._turned[radices]
+
+    @cached_property
     def grid(self) -> Grid:
         """Sizes of the grid."""
         return self._grid(self.geometry.shape[0])
@@ -235,7 +245,7 @@ class FourierBackproject:
             return
         radices = _own(b, n_f - 1)
         if radices is not None:
-            given = [b.const(part, f"{name} of a row") for name, part in zip(_TABLES, halves(radices))]
+            given = [b.const(part, f"{name} of a row") for name, part in zip(_TABLES, self._halves(radices))]
             how: dict[str, Any] = {"mode": self.ramp.padding, "x0": x0, "y0": y0, "radices": radices}
             b.launch("fourier.spectra", rows, table, response, *given, spectrum, **how)
             return
@@ -278,7 +288,7 @@ class FourierBackproject:
         given = [b.const(part, f"{name} along y") for name, part in zip(_TABLES, whole(down))]
         kept = b.const(columns, "columns"), b.const(gains, "gains along y")
         b.launch("fourier.blocks", plane, *given, *kept, cells=grid.cells_x, radices=down)
-        given = [b.const(part, f"{name} along x") for name, part in zip(_TABLES, halves(across))]
+        given = [b.const(part, f"{name} along x") for name, part in zip(_TABLES, self._halves(across))]
         pixels = b.const(grid.pixels(1 / grid.cells_x), "gains along x")
         b.launch("fourier.pixels", plane, *given, pixels, out, cells=grid.cells_x, radices=across)
 

@@ -14,7 +14,7 @@ from footprint.plan.job import Job, Record
 from footprint.plan.lifetime import OVERLAPPED, SERIAL
 from footprint.plan.plan import Choice, Plan, finish
 from footprint.plan.slots import Cut
-from footprint.plan.tried import Rung, Shape, Size, Tried
+from footprint.plan.tried import Known, Rung, Shape, Size, Tried
 from footprint.spec import Limits
 
 # Sizes of a part, in bytes, that are tried where reading, computing and writing overlap: for small parts threads have to be woken
@@ -63,10 +63,20 @@ def fit(limits: Limits, budget: int | None, name: str, job: Job) -> Plan:
     return search.judged(shape)
 
 
+def fit_if_any(limits: Limits, budget: int | None, name: str, job: Job, known: Known) -> Plan | None:
+    """The same plan, or None where none fits: a refusal says which budget would be comfortable, and that is a search of its own.
+
+    What it finds is ``known`` to the next search, of a job that differs in what it takes beside.
+    """
+    search = _Search(limits, budget, name, job, known)
+    shape = search.found()
+    return None if shape is None else search.judged(shape)
+
+
 class _Search:
-    def __init__(self, limits: Limits, budget: int | None, name: str, job: Job) -> None:
+    def __init__(self, limits: Limits, budget: int | None, name: str, job: Job, known: Known | None = None) -> None:
         self.limits, self.budget, self.name, self.job = limits, budget, name, job
-        self.tried = Tried(limits, budget, name, job)
+        self.tried = Tried(limits, budget, name, job, known)
         self.rungs = _LAST if job.streamed or not limits.host else (_SERIAL,)
 
     def found(self) -> Shape | None:

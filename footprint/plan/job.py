@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from footprint.plan.builder import Builder
 from footprint.plan.rates import Cost
-from footprint.plan.slots import Cut
+from footprint.plan.slots import Cut, Library
 
 Record = Callable[[Builder], None]
 
@@ -40,6 +40,8 @@ class Job:
         The same for each of the other axes; 1 where a part may begin anywhere.
     whole_first
         Whether the whole is taken wherever it fits.
+    beside
+        ``beside(cuts)``: memory that is counted beside what is recorded, None where there is none.
     """
 
     record: Record
@@ -52,3 +54,4 @@ class Job:
     finer: tuple[int, ...] = ()
     whole_first: bool = False
     extra: Callable[[Sequence[Cut]], Sequence[Cost]] = lambda cuts: ()
+    beside: Callable[[Sequence[Cut]], Library | None] = lambda cuts: None

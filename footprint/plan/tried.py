@@ -58,6 +58,25 @@ class Size(NamedTuple):
         return self.total + self.starting
 
 
+class Known:
+    """What shapes of a job come to without what is taken ``beside``: for searches that differ in that alone.
+
+    Attributes
+    ----------
+    sizes
+        None where an array is larger than the largest block there is, or than a kernel takes at once.
+    again
+        How often what is carried is, by how the job is cut; not of plans that keep on the device what has crossed.
+    work
+        Seconds of lanes, and phases, by how the job is cut and whether parts are kept: the same on every rung.
+    """
+
+    def __init__(self) -> None:
+        self.sizes: dict[Shape, Size | None] = {}
+        self.again: dict[tuple[Cut, ...], float] = {}
+        self.work: dict[tuple[tuple[Cut, ...], bool], tuple[list[float], int]] = {}
+
+
 class Tried:
     """The shapes of a job that were tried.
 
@@ -69,21 +88,17 @@ class Tried:
         The first errors of shapes that no device has room for: with the smallest budget that would do, and of arrays' lengths.
     """
 
-    def __init__(self, limits: Limits, budget: int | None, name: str, job: Job) -> None:
+    def __init__(self, limits: Limits, budget: int | None, name: str, job: Job, known: Known | None = None) -> None:
         self.limits, self.budget, self.name, self.job = limits, budget, name, job
         self.rate: Rates = rates(limits)
         self.smallest: Footprint | None = None
         self.least: Size | None = None
         self.refused: BudgetError | None = None
         self.too_large: LimitError | None = None
-        # What every shape that was tried came to, and the last plan that fits: a search for sources has 170 KB of Python's objects
-        # in each, which stand beside the memory that it plans.
-        self._sizes: dict[Shape, Size | None] = {}
+        # Only the last plan that fits is kept: one of a search for sources has 170 KB of Python's objects, which stand beside the
+        # memory that it plans.
+        self._known = Known() if known is None else known
         self._kept: tuple[Shape, Plan] | None = None
-        # How often what is carried is, by how the job is cut; not of plans that keep on the device what has crossed.
-        self._again: dict[tuple[Cut, ...], float] = {}
-        # Seconds of lanes, and phases, by how the job is cut and whether parts are kept: the same on every rung.
-        self._work: dict[tuple[tuple[Cut, ...], bool], tuple[list[float], int]] = {}
 
     def shape(self, cuts: tuple[Cut, ...], rung: Rung) -> Shape:
         """A way to cut on a rung, where rungs that make the same plan are one."""
@@ -94,9 +109,9 @@ class Tried:
 
     def size(self, cuts: tuple[Cut, ...], rung: Rung) -> Size | None:
         """What one shape comes to; None where an array is larger than the largest block there is, or a kernel takes at once."""
-        shape = self.shape(cuts, rung)
-        if shape not in self._sizes:
-            self._sizes[shape] = None
+        shape, sizes = self.shape(cuts, rung), self._known.sizes
+        if shape not in sizes:
+            sizes[shape] = None
             try:
                 plan = self._record(*shape)
             except BudgetError as error:
@@ -105,11 +120,17 @@ class Tried:
             except LimitError as error:
                 self.too_large = error.with_traceback(None)
             else:
-                self._sizes[shape] = found = self.size_of(plan)
+                found = self.size_of(plan)
+                sizes[shape] = found._replace(nbytes=found.nbytes - self._beside(cuts))
                 self.least = found if self.least is None else min(self.least, found)
                 if self.budget is None or plan.footprint.total <= self.budget:
                     self._kept = shape, plan
-        return self._sizes[shape]
+        own = sizes[shape]
+        return None if own is None else own._replace(nbytes=own.nbytes + self._beside(cuts))
+
+    def _beside(self, cuts: tuple[Cut, ...]) -> int:
+        more = self.job.beside(cuts)
+        return 0 if more is None else more.nbytes
 
     def size_of(self, plan: Plan) -> Size:
         """What a plan comes to."""
@@ -130,31 +151,33 @@ class Tried:
 
     def foretold(self, cuts: tuple[Cut, ...], rung: Rung) -> float:
         """The same of a shape, as far as it is known without its record: where those cuts were tried on any rung; else none."""
-        if (cuts, rung.keep) not in self._work:
+        if (cuts, rung.keep) not in self._known.work:
             return 0.0
         cuts, rung = self.shape(cuts, rung)
         n = math.prod(cut.count for cut in cuts)
-        times, phases = self._work[cuts, rung.keep]
+        times, phases = self._known.work[cuts, rung.keep]
         return seconds_of(times, n, len(rung.lanes), min(rung.copies, n), phases, self.limits.devices, self.rate.part)
 
     def again(self, shape: Shape) -> float:
         """How often what is read and written is."""
-        return self._again[shape[0]]
+        return self._known.again[shape[0]]
 
     def quickest(self) -> float:
         """The seconds of the fastest, whether it fits or not."""
-        return min(found.seconds for found in self._sizes.values() if found is not None)
+        return min(found.seconds for found in self._known.sizes.values() if found is not None)
 
     def _record(self, cuts: tuple[Cut, ...], rung: Rung) -> Plan:
         builder = Builder(self.limits, cuts, rung.ring, rung.keep)
         self.job.record(builder)
         parts = math.prod(cut.count for cut in builder.cuts)
+        if (more := self.job.beside(builder.cuts)) is not None:
+            builder.library(more.name, more.nbytes, bound=more.bound)
         plan = finish(builder, self.name, rung.lanes, min(rung.copies, parts))
         crossing = crossed(builder, self.rate)
         plan = replace(plan, seconds=lane_seconds(self.rate, self.job.cost, builder, crossing, self.job.extra(builder.cuts)))
         if not rung.keep:
-            self._again[cuts] = crossing.again
-        self._work[cuts, rung.keep] = [t for _, t in plan.seconds], len(plan.phases)
+            self._known.again[cuts] = crossing.again
+        self._known.work[cuts, rung.keep] = [t for _, t in plan.seconds], len(plan.phases)
         if self.smallest is None or plan.footprint.total < self.smallest.total:
             self.smallest = plan.footprint
         return plan

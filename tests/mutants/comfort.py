@@ -61,4 +61,11 @@ MUTANTS = [
         ("tests/null/test_planning.py::test_few_plans_are_recorded_to_choose_among_threads_and_copies",),
         "sizes of parts are recorded on every rung",
     ),
+    Mutant(
+        "footprint/plan/tried.py",
+        "own._replace(nbytes=own.nbytes + self._beside(cuts))",
+        "own",
+        ("tests/null/test_predict.py::test_what_one_search_knows_changes_no_other_plan",),
+        "rows that are kept are not counted where another search recorded the plan",
+    ),
 ]

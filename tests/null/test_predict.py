@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 
 import footprint as fp
+from footprint.api import _way
 from footprint.api.convolve_rows import convolve_rows, plan_convolve_rows
 from footprint.io.phantom import write_scan
 from footprint.plan.builder import Builder
+from footprint.plan.job import Job
 from footprint.plan.predict import crossed, lane_seconds
 from footprint.plan.rates import Cost, rates
-from footprint.plan.slots import Cut, Given, Halo
+from footprint.plan.slots import Cut, Given, Halo, Library
+from footprint.plan.tried import Known, Tried
 from footprint.spec import ArraySpec, Limits
 
 CPU, SOURCE = Limits(threads=2), Given(owner="source")
@@ -172,6 +175,33 @@ def test_parts_of_a_slice_are_said_to_decompress_the_scan_once_each(scan):
     assert counts["z"] == 16 and counts["y"] > 1
     assert _times(least) == [16 * counts["y"]]
     assert _lane(least, "read") == pytest.approx(_times(least)[0] * scan.decoding(30, 16), rel=0.5)
+
+
+def test_what_one_search_knows_changes_no_other_plan(scan, monkeypatch):
+    """Searches differ in the rows that are kept; each has what the others recorded, and no refusal is searched for in between."""
+    options = {"written": True, "device": "cpu", "center": 31.5}
+
+    def plans():
+        found = []
+        for memory in (780_000, 800_000, 850_000, 950_000, 1_100_000, None):
+            plan = fp.plan_reconstruct(scan, memory=memory, **options)
+            assert memory is None or plan.footprint.total <= memory
+            found.append((plan.key, plan.footprint, plan.seconds, plan.notes, plan.slow))
+        return found
+
+    together, recorded = plans(), Known()
+    apart = _way.fit_if_any
+    monkeypatch.setattr(_way, "fit_if_any", lambda *given: apart(*given[:-1], Known()))
+    assert plans() == together and len({found[0] for found in together}) > 4
+    monkeypatch.setattr(_way, "fit_if_any", lambda *given: apart(*given[:-1], recorded))
+    fp.plan_reconstruct(scan, memory=850_000, **options)
+    assert recorded.sizes
+    monkeypatch.setattr(Tried, "_record", lambda *given: pytest.fail("it was recorded again"))
+    for rows in (8, 0):
+        kept = lambda cuts, n=rows: Library("kept", n * 1000 * len(cuts), False)
+        tried = Tried(CPU, None, "reconstruct", Job(print, beside=kept), recorded)
+        for (cuts, rung), size in recorded.sizes.items():
+            assert tried.size(cuts, rung).nbytes == size.nbytes + rows * 1000 * len(cuts)
 
 
 @pytest.mark.parametrize("compression", [None, "gzip"])
