@@ -55,6 +55,11 @@ class _Numba(NamedTuple):
 @functools.cache
 def _numba() -> _Numba:
     """Imported at the first run; its compiler is listened to from then on."""
+    with settings.short_waits():
+        return _load_numba()
+
+
+def _load_numba() -> _Numba:
     import numba
     from numba.core import event
     from numba.np.ufunc import parallel

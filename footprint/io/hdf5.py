@@ -13,6 +13,7 @@ import numpy as np
 
 from footprint.backend.memory import give_back
 from footprint.errors import FormatError, printable
+from footprint.io.direct import LEAST, PAGE
 from footprint.io.frames import existing_file, reading
 from footprint.io.raw import RawFrames
 
@@ -251,8 +252,9 @@ def create_array(
     with open(temporary, "wb") as trial:
         # A file that may not grow to its size fails here, as an error, and not inside HDF5.
         trial.truncate(nbytes + (1 << 16))
-    # Locked already, by its Output.
-    with h5py.File(temporary, "w", locking=False) as file:
+    # Locked already, by its Output. What is large begins with a page of the file, so that it may be written without a copy.
+    aligned = {"alignment_threshold": LEAST, "alignment_interval": PAGE}
+    with h5py.File(temporary, "w", locking=False, **aligned) as file:
         results = results_in(file, len(shape), attrs, group, axis, each)
         plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
         plist.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from footprint.errors import FormatError
+from footprint.io.direct import Direct
 from footprint.io.frames import PIECE, cast_into, reading, staging
 from footprint.io.inflated import Inflated
 
@@ -103,6 +104,7 @@ class RawFrames:
         self.inflated, self._inflating = inflated, Inflated.host_bytes(need) if inflated else 0
         self._lock = threading.Lock()
         self._leaves = writable and need - self.offset >= LARGE and hasattr(os, "posix_fadvise")
+        self._direct = Direct(path) if self._leaves else None
         # From and to which byte it was written since the beginning, and how much since the disk was last told.
         self._written, self._since = (need, 0), 0
 
@@ -116,6 +118,8 @@ class RawFrames:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+        if self._direct:
+            self._direct.close()
         if self.inflated:
             self.inflated.close()
 
@@ -215,6 +219,9 @@ class RawFrames:
 
     def write(self, start: int, rows: slice, array: np.ndarray) -> None:
         """Write ``array`` ``(n, n_rows, n_x)`` at frame ``start`` and ``rows`` of each frame, cast piece by piece."""
+        if array.flags.c_contiguous and rows.stop - rows.start == self.shape[1]:
+            self._write_flat(start * self.shape[1] * self.row_bytes, array.reshape(-1))
+            return
         for i, frame in enumerate(array):
             at = ((start + i) * self.shape[1] + rows.start) * self.row_bytes
             if frame.flags.c_contiguous:
@@ -246,14 +253,16 @@ class RawFrames:
     def _put(self, at: int, array: np.ndarray) -> None:
         if array.size == 0:
             return
-        view = _bytes(array)
+        view, at = _bytes(array), self.offset + at
         with self._lock:
-            self._file.seek(self.offset + at)
-            done = 0
-            while done < len(view):
-                done += self._file.write(view[done : done + (1 << 30)])
-            if self._leaves:
-                self._leave(self.offset + at, len(view))
+            first, last = self._direct.put(at, view, array.ctypes.data) if self._direct else (0, 0)
+            for start, stop in ((0, first), (last, len(view))):
+                self._file.seek(at + start)
+                done = start
+                while done < stop:
+                    done += self._file.write(view[done : min(stop, done + (1 << 30))])
+                if self._leaves and start < stop:
+                    self._leave(at + start, stop - start)
 
     def _leave(self, at: int, nbytes: int) -> None:
         """Have the disk begin with what was written, and the system let go of what has arrived."""

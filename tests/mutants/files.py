@@ -31,6 +31,13 @@ MUTANTS = [
         "only the last piece written is let go of",
     ),
     Mutant(
+        "footprint/io/direct.py",
+        "return first, done",
+        "return first, last",
+        ("tests/unit/test_io_direct.py::test_what_is_refused_is_written_the_ordinary_way",),
+        "what a disk did not take is missing from a volume",
+    ),
+    Mutant(
         DECODER, "if distance == 0 or distance > to - start:", "if distance == 0:", DAMAGE, "what lies before a block is repeated"
     ),
     Mutant(DECODER, "if count < 0 or count + 4 > stop - to:", "if count < 0:", DAMAGE, "repeats run past a block"),

@@ -224,4 +224,11 @@ MUTANTS = [
         "a lost device's memory is asked for after its error, and that is raised in its place",
         devices="opencl",
     ),
+    Mutant(
+        "footprint/settings.py",
+        'os.environ["GOMP_SPINCOUNT"] = _LOOKS',
+        'os.environ["GOMP_SPINCOUNT"] = "300000"',
+        ("tests/unit/test_cpu_backend.py::test_threads_without_work_sleep_soon_unless_the_user_says_when",),
+        "threads without work keep their cores busy",
+    ),
 ]

@@ -262,3 +262,17 @@ def test_where_a_large_array_was_a_few_bytes_take_ordinary_pages():
     done = subprocess.run([sys.executable, "-c", _HOLE], capture_output=True, text=True, cwd=ROOT, timeout=60)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 512 << 10
+
+
+@pytest.mark.parametrize(("own", "looks"), [({}, "10000"), ({"GOMP_SPINCOUNT": "77"}, "77")], ids=str)
+def test_threads_without_work_sleep_soon_unless_the_user_says_when(own, looks):
+    """Each kept a core busy for 5 ms after every kernel, and other programs from it."""
+    code = "import os; from footprint.backend.cpu import _numba; print(_numba().layer, os.environ.get('GOMP_SPINCOUNT'))"
+    env = {name: value for name, value in os.environ.items() if name not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
+    env |= own | {"PYTHONPATH": str(ROOT), "OMP_DISPLAY_ENV": "verbose"}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    layer, left = done.stdout.split()
+    assert left == own.get("GOMP_SPINCOUNT", "None")
+    # Only GNU's says so.
+    if layer == "omp" and "GOMP_SPINCOUNT" in done.stderr:
+        assert f"GOMP_SPINCOUNT = '{looks}'" in done.stderr
