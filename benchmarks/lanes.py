@@ -74,8 +74,8 @@ def jobs(folder: Path, how: Any) -> Iterator[tuple[str, list[str]]]:
     for kind in ("gzip", "plain"):
         for target in ("volume.h5", "volume.tif", "slices"):
             words = ["reconstruct", "FILE", "--center", center, "-o", str(folder / f"out_{target}")]
-            rows.append((f"reconstruct {kind} to {target}", "scan", kind, words))
-            rows.append((f"reconstruct {kind} to {target}, direct", "scan", kind, [*words, "--method", "direct"]))
+            for method in ("fourier", "direct"):
+                rows.append((f"reconstruct {kind} to {target}, {method}", "scan", kind, [*words, "--method", method]))
     for name, made, kind, words in rows:
         if all(word in name for word in how.words):
             path = make[made](folder, how.size)[kind]

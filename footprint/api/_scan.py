@@ -219,13 +219,13 @@ class ScanJob:
         return nbytes // self.scan.window_bytes(1) if nbytes else 0
 
     @contextmanager
-    def kept(self, plan: Plan) -> Iterator[None]:
-        """Let the reader keep the rows that the plan counts."""
+    def kept(self, plan: Plan, last: int) -> Iterator[None]:
+        """Let the reader keep the rows that the plan counts, of all to detector row ``last``."""
         rows = self._kept_rows(plan)
         if not rows:
             yield
             return
-        self.scan.keep(rows)
+        self.scan.keep(rows, last)
         try:
             yield
         finally:

@@ -248,7 +248,7 @@ def _reconstruct(scan: Any, look: bool, center: Any, how: How, taken: Taken, run
         tally.go_on(done.notes)
         done.note = tally.noted
     with ExitStack() as beside:
-        beside.enter_context(job.kept(plan))
+        beside.enter_context(job.kept(plan, way.needed[1]))
         rows = plan.chunk.size if plan.chunk is not None else job.n_rows
         job.check_flats(rows)
         ins = [sources[name] for name in line.inputs]

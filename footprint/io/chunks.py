@@ -30,6 +30,7 @@ from footprint.io.coded import (
     Damaged,
     announced,
     as_it_is,
+    end_of,
     inflated,
     put,
 )
@@ -151,8 +152,8 @@ class Chunks:
             os.close(self._fd)
             self._fd = -1
 
-    def read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
-        """Fill ``out`` with rows of frames ``start`` to ``stop``, counted over all axes but the last two, cast to its dtype."""
+    def read(self, start: int, stop: int, rows: slice, out: np.ndarray, early: bool = False) -> None:
+        """Fill ``out`` with rows of frames, counted over all axes but the last two, cast to its dtype; ``early``: see `end_of`."""
         pieces = pieces_of(self.shape, self.chunk, start, stop, rows)
         straight = self._bits is not None or (self._own and (self._wide if not self.filtered else self.threads > 1))
         to = Target.of(out, self._dtype) if straight else None
@@ -164,14 +165,12 @@ class Chunks:
         self._entries()
         if self._lie and to.row == self.shape[-1] and self._as_they_lie(start, stop, rows, out):
             return
-        first = next(pieces, None)
-        if first is None:
-            return
-        second = next(pieces, None)
+        first, second = next(pieces, None), next(pieces, None)
         if second is None:
-            self._straight(0, first, True, out, to)
+            if first is not None:
+                self._straight(0, first, True, out, to, early)
             return
-        shared(marked(first, second, pieces), lambda slot, one: self._straight(slot, *one, out, to), self.threads)
+        shared(marked(first, second, pieces), lambda slot, one: self._straight(slot, *one, out, to, early), self.threads)
 
     def _as_they_lie(self, start: int, stop: int, rows: slice, out: np.ndarray) -> bool:
         """Read such chunks, all there and of the right size, with nothing between two calls; whether that is what they are."""
@@ -203,7 +202,7 @@ class Chunks:
         part = self._part(piece)[..., : piece.into[2].stop - piece.into[2].start]
         cast_into(out[piece.into], part)
 
-    def _straight(self, slot: int, piece: Piece, last: bool, out: np.ndarray, to: Target) -> None:
+    def _straight(self, slot: int, piece: Piece, last: bool, out: np.ndarray, to: Target, early: bool) -> None:
         """Decode what is wanted to where it goes, with the buffers of one thread."""
         if self.filtered and not self._bits and (piece.number == self._held or (last and not piece.whole)):
             # Kept whole: the next read may want the rest.
@@ -225,7 +224,8 @@ class Chunks:
             if self._bits:
                 self._bits.decode(slot, self._fd, stored[0], offset, size, where, to.flat)
             elif self.filtered:
-                made = inflated(self._fd, offset, size, self.nbytes)
+                until = end_of(where, self._total, dtype.itemsize, self._shuffled) if early else 0
+                made = inflated(self._fd, offset, size, self.nbytes, until)
                 put(made, self._total, dtype.itemsize, self._shuffled, swap, where, to.flat)
             else:
                 self._raw(offset, size, where, to.flat)

@@ -35,8 +35,11 @@ class Damaged(Exception):
     """A chunk is not what its dataset declares; the words follow its place in a sentence."""
 
 
-def inflated(fd: int, offset: int, size: int, nbytes: int) -> Iterator[tuple[int, bytes]]:
-    """What a chunk inflates to, piece by piece with its place; Damaged unless that is exactly so many bytes."""
+def inflated(fd: int, offset: int, size: int, nbytes: int, until: int = 0) -> Iterator[tuple[int, bytes]]:
+    """What a chunk inflates to, piece by piece with its place; Damaged unless that is exactly so many bytes.
+
+    With ``until`` it ends when so many bytes are there, and neither the others nor the checksum of all are looked at.
+    """
     engine, done = zlib.decompressobj(), 0
     for at in range(0, size, _READ):
         piece = os.pread(fd, min(_READ, size - at), offset + at)
@@ -52,8 +55,18 @@ def inflated(fd: int, offset: int, size: int, nbytes: int) -> Iterator[tuple[int
             if made:
                 yield done, made
             done += len(made)
+            if until and until <= done < nbytes:
+                return
     if done != nbytes or not engine.eof:
         raise Damaged(f"inflates to {done} bytes, its shape needs {nbytes}")
+
+
+def end_of(box: Box, total: int, width: int, shuffled: bool) -> int:
+    """How many of a chunk's bytes have all of a box: who reads, and so checks, the others later has none inflated behind them.
+
+    Shuffled, the first bytes of all numbers come first, then all second ones.
+    """
+    return box.last + (width - 1) * total if shuffled else box.last * width
 
 
 def as_it_is(fd: int, offset: int, size: int, nbytes: int) -> Iterator[tuple[int, bytes]]:
@@ -155,11 +168,10 @@ class Bitshuffled:
         stride = max(-(-blocks // len(anchors)), 1)
         known = np.flatnonzero(anchors[: box.src // layout.block // stride + 1])
         block, pos = (int(known[-1]) * stride, int(anchors[known[-1]])) if len(known) else (0, HEADER)
-        last = box.src + (box.frames - 1) * box.src_frame + (box.rows - 1) * box.src_row + box.length
         most, status = largest(layout.block * self._width), MORE
         while status == MORE:
             # As much as the blocks up to the last one take if they are like the others, and one at least.
-            guess = (-(-last // layout.block) - block) * size // max(blocks, 1) * 21 // 20
+            guess = (-(-box.last // layout.block) - block) * size // max(blocks, 1) * 21 // 20
             n = max(min(max(guess, most), len(held) - SLACK, size - pos), 0)
             if not filled(fd, offset + pos, held[:n]):
                 raise Damaged("ends with the file")

@@ -99,8 +99,11 @@ class Ahead:
         """Bytes of ``n_rows`` rows of all frames, as `keep` keeps them."""
         return self.shape[0] * n_rows * self.shape[2] * self.dtype.itemsize
 
-    def keep(self, n_rows: int) -> None:
-        """Decode ``n_rows`` rows of all frames at a time where chunks are compressed, and keep them; 0 lets them go."""
+    def keep(self, n_rows: int, last: int = 0) -> None:
+        """Decode ``n_rows`` rows of all frames at a time where chunks are compressed, and keep them; 0 lets them go.
+
+        ``last`` is the row that reads go on to: nothing comes of it here, as chunks are always decoded to their end.
+        """
         with self._ahead:
             chunk = self._chunk if n_rows > 0 else None
             self._kept = None if chunk is None else Kept(self._read, self.shape, self.dtype, chunk[:2], n_rows)

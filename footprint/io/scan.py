@@ -208,11 +208,11 @@ class Scan:
         frames = self._parts.projections.frames
         return getattr(frames, "window_bytes")(n_rows) if self.decodings(1) > 1 else 0  # noqa: B009
 
-    def keep(self, n_rows: int) -> None:
-        """Decode ``n_rows`` rows of all frames at a time and keep them for the reads that follow; 0 lets them go."""
+    def keep(self, n_rows: int, last: int = 0) -> None:
+        """Decode ``n_rows`` rows of all frames at a time, kept for the reads that follow up to row ``last``; 0 lets them go."""
         keep = getattr(self._parts.projections.frames, "keep", None)
         if keep:
-            keep(n_rows)
+            keep(n_rows, last)
 
     def close(self) -> None:
         """Close the files."""

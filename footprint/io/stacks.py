@@ -116,14 +116,19 @@ class Hdf5Frames:
         """Bytes of ``n_rows`` rows of all frames, as `keep` keeps them."""
         return self.shape[0] * n_rows * self.shape[2] * self.dtype.itemsize
 
-    def keep(self, n_rows: int) -> None:
-        """Decode ``n_rows`` rows of all frames at a time where chunks are compressed, and keep them; 0 lets them go."""
+    def keep(self, n_rows: int, last: int = 0) -> None:
+        """Decode ``n_rows`` rows of all frames at a time where chunks are compressed, and keep them; 0 lets them go.
+
+        Where reads go on to row ``last``, what lies behind the rows that are kept is decoded, and checked, with those only.
+        """
         with self._lock:
             useful = n_rows > 0 and self._chunks is not None and not self._chunks.by_rows
             self._kept = None
             if useful and self._chunks:
                 deep, high = (1, *self._chunks.chunk)[-3:-1]
-                self._kept = Kept(self._chunks.read, self.shape, self._data.dtype, (deep, high), n_rows)
+                read = self._chunks.read
+                source = lambda start, stop, rows, out: read(start, stop, rows, out, early=rows.stop < last)
+                self._kept = Kept(source, self.shape, self._data.dtype, (deep, high), n_rows)
 
     def close(self) -> None:
         """Close the file."""

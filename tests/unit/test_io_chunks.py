@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import footprint as fp
-from footprint.io import chunks
+from footprint.io import chunks, coded
 from footprint.io.inflated import Inflated
 from footprint.io.phantom import write_scan
 from footprint.io.stack import open_frames
@@ -136,6 +136,51 @@ def test_kept_rows_are_decoded_once_a_window(tmp_path: Path, monkeypatch: pytest
             assert counted[0] == 12 * windows
         assert frames.window_bytes(10) == 12 * 10 * 6 * 2
         assert [frames.decodings(n) for n in (1, 3, 40, 100)] == [40, 14, 1, 1]
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_what_comes_later_is_inflated_and_checked_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shuffle: bool) -> None:
+    """Every window inflated all of its chunks: 8 windows of a scan did nearly twice the work."""
+    monkeypatch.setattr(chunks, "_SMALL", 0)
+    monkeypatch.setattr(coded, "_MADE", 64)
+    monkeypatch.setenv("FOOTPRINT_THREADS", "2")
+    want, made = _noise((12, 40, 6), "u2"), [0]
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("data", data=want, chunks=(1, 40, 6), compression="gzip", shuffle=shuffle)
+        place = file["data"].id.get_chunk_info(3)
+
+    def inflated(*given: Any) -> Any:
+        for at, piece in coded.inflated(*given):
+            made[0] += len(piece)
+            yield at, piece
+
+    def read(last: int, to: int = 40) -> None:
+        frames.keep(10, last)
+        made[0] = 0
+        for start in range(0, to, 5):
+            frames.read(0, 12, slice(start, start + 5), out)
+            np.testing.assert_array_equal(out, want[:, start : start + 5])
+
+    monkeypatch.setattr(chunks, "inflated", inflated)
+    with h5py.File(tmp_path / "a.h5") as file:
+        frames, out = Hdf5Frames("a.h5", file["data"]), np.empty((12, 5, 6), "u2")
+        read(0)
+        everything = made[0]
+        read(40)
+        # Of four windows: a quarter, a half, three quarters and all; where bytes are shuffled, half and then those.
+        assert made[0] == pytest.approx(everything * (0.81 if shuffle else 0.625), rel=0.1)
+        # The last window that is read checks, whether it is the last there is or not.
+        read(20, 20)
+        assert made[0] == pytest.approx(everything * (0.41 if shuffle else 0.3125), rel=0.2)
+    with open(tmp_path / "a.h5", "r+b") as file:
+        file.seek(place.byte_offset + place.size - 2)
+        file.write(b"xx")
+    with h5py.File(tmp_path / "a.h5") as file:
+        frames = Hdf5Frames("a.h5", file["data"])
+        read(40, 30)
+        for last, to in ((40, 40), (20, 20), (0, 10)):
+            with pytest.raises(fp.FormatError, match="cannot be inflated"):
+                read(last, to)
 
 
 def test_a_short_budget_decodes_few_times_and_the_plan_says_how_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,6 +58,11 @@ class Box(NamedTuple):
     dst_row: int
     dst_frame: int
 
+    @property
+    def last(self) -> int:
+        """The element of the chunk behind the last that is wanted."""
+        return self.src + (self.frames - 1) * self.src_frame + (self.rows - 1) * self.src_row + self.length
+
 
 def largest(block: int) -> int:
     """Bytes that LZ4 stores for so many, at most, and their size before them."""
