@@ -166,7 +166,7 @@ class Chunks:
         if self._lie and to.row == self.shape[-1] and self._as_they_lie(start, stop, rows, out):
             return
         first, second = next(pieces, None), next(pieces, None)
-        if second is None:
+        if first is None or second is None:
             if first is not None:
                 self._straight(0, first, True, out, to, early)
             return
