@@ -108,8 +108,9 @@ class Told:
     @classmethod
     def of(cls, wcs: Any) -> Told:
         """By a WCS of astropy's, or one like them."""
-        if _plain(wcs):
-            return cls(_plainly(wcs), _step(wcs), Zenithal.of(wcs))
+        turns = _turns(wcs)
+        if turns is not None:
+            return cls(_plainly(wcs, turns), _step(wcs), None if turns else Zenithal.of(wcs))
 
         def asked(xy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             world = wcs.pixel_to_world(xy[:, 0], xy[:, 1]).icrs
@@ -131,26 +132,56 @@ def icrs(wcs: Any, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return Told.of(wcs).places(np.stack([x, y], axis=-1))
 
 
-def _plainly(wcs: Any) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """Numbers of a WCS as they are: coordinate objects that only hand them on would take most of the time."""
+def _plainly(wcs: Any, turns: list[np.ndarray]) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """Numbers of a WCS as they are, turned from frame to frame: coordinate objects around them would take most of the time."""
+    from astropy import units
+    from erfa import ufunc
+
+    # Astropy's own factors, which a conversion of NumPy's need not share.
+    radian, degree = units.deg.to(units.rad), units.rad.to(units.deg)
 
     def plainly(xy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         axes = wcs.all_pix2world(xy, 0)
         ra, dec = axes[:, wcs.wcs.lng].copy(), axes[:, wcs.wcs.lat].copy()
-        out = np.flatnonzero((ra < 0) | (ra >= 360))
-        if out.size:
-            turned = ra[out] - np.floor_divide(ra[out], 360.0) * 360
-            # A rounding error under 0 has come out as 360.
-            ra[out] = np.where(turned >= 360, turned - 360, turned)
+        _wrap(ra, 360.0)
+        if turns:
+            ra, dec = ra * radian, dec * radian
+            for turn in turns:
+                ra, dec = ufunc.c2s(ufunc.rxp(turn, ufunc.s2c(ra, dec)))
+                _wrap(ra, 2 * np.pi)
+            ra, dec = ra * degree, dec * degree
         return ra, dec
 
     return plainly
 
 
-def _plain(wcs: Any) -> bool:
-    """Whether what a WCS says is ICRS right ascension and declination as it is."""
-    from astropy.coordinates import ICRS
+def _wrap(angle: np.ndarray, whole: float) -> None:
+    """Bring angles to at least 0 and less than a whole turn, in place."""
+    out = np.flatnonzero((angle < 0) | (angle >= whole))
+    if out.size:
+        turned = angle[out] - np.floor_divide(angle[out], whole) * whole
+        # A rounding error under 0 has come out as a whole turn.
+        angle[out] = np.where(turned >= whole, turned - whole, turned)
+
+
+def _turns(wcs: Any) -> list[np.ndarray] | None:
+    """The matrices that make ICRS of what a WCS says, one after the other, none where it is ICRS; None where it takes more."""
+    from astropy.coordinates import FK5, ICRS, Galactic, frame_transform_graph
     from astropy.wcs import WCS
     from astropy.wcs.utils import wcs_to_celestial_frame
 
-    return type(wcs) is WCS and wcs.naxis == 2 and type(wcs_to_celestial_frame(wcs)) is ICRS
+    if type(wcs) is not WCS or wcs.naxis != 2:
+        return None
+    frame, turns = wcs_to_celestial_frame(wcs), []
+    if type(frame) is ICRS:
+        return []
+    if type(frame) not in (FK5, Galactic):
+        return None
+    for step in frame_transform_graph.get_transform(type(frame), ICRS).transforms:
+        # Where the way leads by another frame, it is that of its usual equinox.
+        make, there = getattr(step, "matrix_func", None), step.tosys()
+        if make is None:
+            return None
+        turns.append(make(frame, there))
+        frame = there
+    return turns

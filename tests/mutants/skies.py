@@ -287,6 +287,13 @@ MUTANTS = [
         "an error towards north is one of right ascension",
     ),
     Mutant(
+        "footprint/api/_onsky.py",
+        "_wrap(ra, 2 * np.pi)",
+        "pass",
+        ("tests/unit/test_directions.py::test_places_are_those_of_coordinate_objects_to_the_last_bit",),
+        "right ascensions turned from another frame are negative",
+    ),
+    Mutant(
         "footprint/io/raw.py",
         "self.inflated.check()",
         "pass",
