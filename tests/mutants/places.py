@@ -1,0 +1,20 @@
+"""Faults in what catalogues say of places on the sky."""
+
+from tests.mutants import Mutant
+
+MUTANTS = [
+    Mutant(
+        "footprint/api/_onsky.py",
+        "((found.dec_err, onto[0]), (found.ra_err, onto[1]))",
+        "((found.dec_err, onto[1]), (found.ra_err, onto[0]))",
+        ("tests/unit/test_sky.py::test_errors_on_the_sky_point_east_and_north_wherever_the_axes_do",),
+        "an error towards north is one of right ascension",
+    ),
+    Mutant(
+        "footprint/api/_onsky.py",
+        "_wrap(ra, 2 * np.pi)",
+        "pass",
+        ("tests/unit/test_directions.py::test_places_are_those_of_coordinate_objects_to_the_last_bit",),
+        "right ascensions turned from another frame are negative",
+    ),
+]
