@@ -19,7 +19,9 @@ class Mutant(NamedTuple):
     """Whether kernels run as the Python they are, which takes less than compiling them."""
 
 
-ROOMS = "chips comfort files fourier iterative kept kernels lazy methods parts places plan rooms skies sources steps sums threads".split()
+ROOMS = (
+    "chips comfort files fourier iterative kept kernels lazy methods parts places plan rooms skies sources steps sums threads"
+).split()
 """The modules that have a list of them, ``MUTANTS``."""
 
 
