@@ -117,7 +117,7 @@ def _place(columns: Columns, sky: Sky, less: tuple[float, ...]) -> None:
     if less:
         sizes["deconv_theta_err"] = OnSky(columns, "fit_", "deconv_", less)
     x, y, x_err, y_err = (data[f"fit_{name}"] for name in ("x", "y", "x_err", "y_err"))
-    places = on_sky(sky.wcs, x, y, x_err, y_err, *sizes.values())
+    places = on_sky(lambda: sky.told, x, y, x_err, y_err, *sizes.values())
     new: dict[str, dict[str, np.ndarray]] = {}
     names = list(data)
     before = names[names.index("fit_x") - 1]

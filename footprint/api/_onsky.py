@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from footprint.api._header import pixel_area
 from footprint.api._zenithal import Zenithal
 
 # Places asked for at a time: the library's own arrays stay small, however many there are.
@@ -36,8 +35,10 @@ class Placed(Protocol):
         """Of these rows, a slice or numbers, by what a pixel along x and y is towards north and east, in degrees: (2, 2, n)."""
 
 
-def on_sky(wcs: Any, x: np.ndarray, y: np.ndarray, x_err: np.ndarray, y_err: np.ndarray, *more: Placed) -> OnSky:
+def on_sky(ask: Callable[[], Told], x: np.ndarray, y: np.ndarray, x_err: np.ndarray, y_err: np.ndarray, *more: Placed) -> OnSky:
     """Positions of pixels, NaN where there is none, and what independent errors along x and y make of them.
+
+    ``ask`` tells what makes places of pixels, if there is a pixel.
 
     East and north differ from place to place, and axes may be turned, swapped, of different scales or of another frame, so the
     directions are those of the place itself.
@@ -50,7 +51,7 @@ def on_sky(wcs: Any, x: np.ndarray, y: np.ndarray, x_err: np.ndarray, y_err: np.
             known = np.isfinite(x[at : at + _PLACED]) & np.isfinite(y[at : at + _PLACED])
             if not known.any():
                 continue
-            told = told or Told.of(wcs)
+            told = told or ask()
             rows = slice(at, at + len(known)) if known.all() else at + np.flatnonzero(known)
             onto = _place(told, x[rows], y[rows], rows, found)
             for out, steps in ((found.dec_err, onto[0]), (found.ra_err, onto[1])):
@@ -106,30 +107,21 @@ class Told:
     zenithal: Zenithal | None = None
 
     @classmethod
-    def of(cls, wcs: Any) -> Told:
-        """By a WCS of astropy's, or one like them."""
+    def of(cls, wcs: Any, area: float | None) -> Told:
+        """By a WCS of astropy's, or one like them; ``area``: of a pixel in square degrees, where it is known."""
         turns = _turns(wcs)
         if turns is not None:
-            return cls(_plainly(wcs, turns), _step(wcs), None if turns else Zenithal.of(wcs))
+            return cls(_plainly(wcs, turns), _step(area), None if turns else Zenithal.of(wcs))
 
         def asked(xy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             world = wcs.pixel_to_world(xy[:, 0], xy[:, 1]).icrs
             return world.ra.deg, world.dec.deg
 
-        return cls(asked, _step(wcs))
+        return cls(asked, _step(area))
 
 
-def _step(wcs: Any) -> float:
-    try:
-        area = pixel_area(wcs)
-    except Exception:  # of WCS that are none of astropy's
-        area = None
+def _step(area: float | None) -> float:
     return _PIXELS[0] if area is None else min(max(_STEP / math.radians(math.sqrt(area)), _PIXELS[0]), _PIXELS[1])
-
-
-def icrs(wcs: Any, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Right ascension and declination of pixels, in degrees: astropy's, to the last bit."""
-    return Told.of(wcs).places(np.stack([x, y], axis=-1))
 
 
 def _plainly(wcs: Any, turns: list[np.ndarray]) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:

@@ -90,7 +90,7 @@ def shapes_of(shapes: Any, positions: Any, at: np.ndarray, sky: Sky) -> np.ndarr
             if sizes is not None:
                 shown = InPixels(*(_values(positions, column, unit) for column, unit in zip(sizes, ("arcsec", "arcsec", "deg"))))
                 none = np.zeros(count)
-                on_sky(sky.wcs, at[:, 0], at[:, 1], none, none, shown)
+                on_sky(lambda: sky.told, at[:, 0], at[:, 1], none, none, shown)
                 return shown.found
         names = _named(positions, _SHAPES) if shapes == "catalogue" and hasattr(positions, "colnames") else None
         if names is None:

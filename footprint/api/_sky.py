@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from footprint.api._ellipses import OnSky
 from footprint.api._flux import flux_of, parse_unit
 from footprint.api._header import Beam, beam_of, celestial, fits_header, flat, pixel_area, unit_of, unsaid
 from footprint.api._names import LENGTH, names
-from footprint.api._onsky import on_sky
+from footprint.api._onsky import Told, on_sky
 from footprint.api._table import Columns
 
 # Sources named at a time: the arrays of their letters are then small, however many there are.
@@ -56,6 +57,11 @@ class Sky:
         """Whether what is found has a size on the sky."""
         return self.wcs is not None and self.area is not None
 
+    @cached_property
+    def told(self) -> Told:
+        """What makes places of its pixels."""
+        return Told.of(self.wcs, self.area)
+
     def describe(self, columns: Columns) -> list[str]:
         """Add ra and dec, units, and fluxes in Jy to a catalogue; return what a user has to be told."""
         told = []
@@ -86,7 +92,7 @@ class Sky:
         sizes = OnSky(columns)
         called = np.empty(len(columns), f"S{LENGTH}")
         try:
-            sky = on_sky(self.wcs, data["x"], data["y"], data["x_err"], data["y_err"], sizes)
+            sky = on_sky(lambda: self.told, data["x"], data["y"], data["x_err"], data["y_err"], sizes)
         except Exception as error:
             # Frames no package knows, distortions that do not converge: the catalogue is as good without.
             return " ".join(str(error).split()) or type(error).__name__

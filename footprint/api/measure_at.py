@@ -17,7 +17,6 @@ from footprint.api._fit import inverse_beam
 from footprint.api._image import Reading, foretold, from_file, host, see
 from footprint.api._levels import Levels, kinds_of, levels_of, planned_maps
 from footprint.api._light import Photometry, check_photometry, describe_light
-from footprint.api._onsky import icrs
 from footprint.api._places import places_of, shapes_of
 from footprint.api._sky import Sky, sky_of
 from footprint.api._table import Columns
@@ -212,7 +211,7 @@ def _table(
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             for rows in parts:
-                world[:, rows] = icrs(sky.wcs, at[rows, 0], at[rows, 1])
+                world[:, rows] = sky.told.places(at[rows])
         placed |= zip(("ra", "dec"), world)
     made = Columns(placed | found, dict.fromkeys(("ra", "dec"), "deg"))
     units(made, sky)

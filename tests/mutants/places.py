@@ -14,7 +14,7 @@ MUTANTS = [
         "footprint/api/_onsky.py",
         "_wrap(ra, 2 * np.pi)",
         "pass",
-        ("tests/unit/test_directions.py::test_places_are_those_of_coordinate_objects_to_the_last_bit",),
+        ("tests/unit/test_sky.py::test_places_are_astropys_to_the_last_bit",),
         "right ascensions turned from another frame are negative",
     ),
 ]

@@ -13,7 +13,7 @@ from astropy.utils.masked import Masked
 from astropy.wcs import WCS
 
 import footprint as fp
-from footprint.api._onsky import icrs
+from footprint.api._onsky import Told
 
 SKY = {"CTYPE1": "RA---SIN", "CTYPE2": "DEC--SIN", "CRPIX1": 65, "CRPIX2": 60, "CRVAL1": 10.0, "CRVAL2": -30.0}
 SKY |= {"CDELT1": -0.002, "CDELT2": 0.002, "CUNIT1": "deg", "CUNIT2": "deg"}
@@ -350,11 +350,14 @@ def test_a_reader_of_another_number_of_axes_is_refused_as_an_array_is():
         {"RADESYS": "ICRS", "CRVAL1": -0.01},
         {"CRVAL1": 359.9999, "CRVAL2": 89.9},
         {"RADESYS": "FK5", "EQUINOX": 2000.0},
+        {"EQUINOX": 1975.5, "CRVAL1": -0.3},
         {"EQUINOX": 1950.0},
         {"CTYPE1": "GLON-SIN", "CTYPE2": "GLAT-SIN"},
+        {"CTYPE1": "GLON-SIN", "CTYPE2": "GLAT-SIN", "CRVAL1": 96.3372, "CRVAL2": -60.1888},
+        {"CTYPE1": "ELON-TAN", "CTYPE2": "ELAT-TAN"},
         {"CTYPE1": "DEC--SIN", "CTYPE2": "RA---SIN"},
     ],
-    ids=["plain", "west of 0", "pole", "FK5", "B1950", "galactic", "declination first"],
+    ids=["plain", "west of 0", "pole", "FK5", "turned", "B1950", "galactic", "from 360 to 0", "ecliptic", "declination first"],
 )
 def test_places_are_astropys_to_the_last_bit(rng, cards):
     header = fits.Header(SKY | cards)
@@ -362,6 +365,6 @@ def test_places_are_astropys_to_the_last_bit(rng, cards):
     x[0] = np.nan
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ra, dec = icrs(WCS(header), x, y)
+        ra, dec = Told.of(WCS(header), None).places(np.stack([x, y], 1))
         wanted = WCS(header).pixel_to_world(x, y).icrs
     assert np.array_equal(ra, wanted.ra.deg, equal_nan=True) and np.array_equal(dec, wanted.dec.deg, equal_nan=True)
