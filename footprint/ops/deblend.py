@@ -7,6 +7,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from footprint.kernels.deblend.contract import BASINS, NO_POINTS, strip_rows
 from footprint.kernels.measure.contract import turns
 from footprint.kernels.sigma_clip.contract import rows_per_block
@@ -119,7 +121,8 @@ class Deblend(Pixels):
             b.launch("deblend.settle", stats, c, who, *state, **rules)
 
         def paint(x: Ref, stats: Ref, ids: list[Ref], nodes: Ref) -> Ref:
-            painted = ids[0] if ids else nodes if nodes.spec.dtype == "int32" else b.like(x, "int32", "labels of a part")
+            fits = np.dtype(nodes.spec.dtype) == np.int32
+            painted = ids[0] if ids else nodes if fits else b.like(x, "int32", "labels of a part")
             b.launch("deblend.paint", x, stats, c, nodes, painted, *state, climb=cut, capacity=self.capacity, **how)
             return painted
 

@@ -210,7 +210,7 @@ def test_numbers_are_not_written_over_by_threads_that_still_halve_paths(monkeypa
     nodes = np.empty((6, 10), np.int32)
     nodes.flat[path[:-1]], nodes.flat[path[-1]] = path[1:] + 1, -1
     Told.writes.clear()
-    getattr(climb.follow, "py_func", climb.follow)(nodes.view(Told))
+    getattr(climb.follow, "py_func", climb.follow)(nodes.view(Told), np.ones((6, 1), bool))
     assert np.all(nodes == -1)
     # The root's own number is no news.
     root = nodes.ctypes.data // nodes.itemsize + path[-1]

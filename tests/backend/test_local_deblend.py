@@ -63,3 +63,10 @@ def test_what_is_crowded_on_a_slope_is_found():
         seen[apart] = shares(hit, truth)
         assert left <= 0.01 * len(truth)
     assert np.all(seen[True] >= (0.5, 0.65, 0.85, 0.9)) and seen[True][2] > seen[False][2] + 0.1, seen
+
+
+def test_labels_take_the_place_of_basins():
+    """A dtype was compared with another's name, so that both had memory of their own."""
+    plan = fp.plan_find_sources((256, 256), deblend=True, background="mesh", device="cpu")
+    (nodes, labels), *more = (step.refs[3:5] for step in plan.steps if step.kernel == "deblend.paint")
+    assert not more and nodes.slot is labels.slot

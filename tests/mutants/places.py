@@ -1,4 +1,4 @@
-"""Faults in what catalogues say of places on the sky."""
+"""Faults in what catalogues say of places on the sky, and in the memory they take."""
 
 from tests.mutants import Mutant
 
@@ -16,5 +16,12 @@ MUTANTS = [
         "pass",
         ("tests/unit/test_sky.py::test_places_are_astropys_to_the_last_bit",),
         "right ascensions turned from another frame are negative",
+    ),
+    Mutant(
+        "footprint/ops/deblend.py",
+        "np.dtype(nodes.spec.dtype) == np.int32",
+        "False",
+        ("tests/backend/test_local_deblend.py::test_labels_take_the_place_of_basins",),
+        "labels have memory of their own beside the basins they are painted from",
     ),
 ]

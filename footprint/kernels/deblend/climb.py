@@ -4,7 +4,8 @@ A pixel holds 1 + the index in the block of the pixel it climbs to, at a root mi
 halves their paths, so that no island, however long its slopes are, takes more than n log n. Threads may follow while others halve:
 whatever they read leads to the same root. Numbers are taken when all paths are short.
 
-Few pixels of most images are over the level: what lies between them is passed over many at a time.
+Few pixels of most images are over the level. Which stretches of `AT_ONCE` pixels have any is noted when they climb, as a byte each:
+whoever comes after passes over the others without a look at them.
 """
 
 from __future__ import annotations
@@ -13,10 +14,8 @@ import numpy as np
 from numba import prange
 
 from footprint.kernels.common.jit import njit
-from footprint.kernels.deblend.contract import AT, FIRST, LINK, PIXELS
+from footprint.kernels.deblend.contract import AT, AT_ONCE, FIRST, LINK, PIXELS
 
-# Pixels that are passed over at once.
-AT_ONCE = 32
 # Rows that a thread follows together.
 _BAND = 64
 # The directions of neighbours in raster order, and where a pixel stays.
@@ -103,21 +102,23 @@ def _any_over(row, start, stop, least, largest):
 
 
 @njit(cache=True, nogil=True)
-def next_set(row, x):
+def next_set(row, some, x):
     """The first pixel from x on that belongs to a basin, or the end of the row."""
     width = row.size
-    if x < width and row[x] != 0:
-        return x
-    while x + AT_ONCE <= width:
-        n = row[x]
-        for i in range(np.uint64(x), np.uint64(x + AT_ONCE)):
-            n |= row[i]
-        if n != 0:
-            break
-        x += AT_ONCE
     while x < width and row[x] == 0:
         x += 1
+        if x % AT_ONCE == 0:
+            x = next_some(some, x, width)
     return x
+
+
+@njit(cache=True, nogil=True)
+def next_some(some, x, width):
+    """Where the next stretch begins that has a pixel which belongs to a basin, from where one begins on; or the end of the row."""
+    b = x // AT_ONCE
+    while b < some.size and some[b] == 0:
+        b += 1
+    return min(b * AT_ONCE, width)
 
 
 @njit(cache=True, nogil=True)
@@ -137,14 +138,15 @@ def _point(row, out, base, width, begins, ends, least, largest, bright):
 
 
 @njit(cache=True, nogil=True)
-def _climb_row(block, above, below, r, out, up, down, begins, ends, reach, least, largest, bright):
+def _climb_row(block, above, below, r, out, some, up, down, begins, ends, reach, least, largest, bright):
     """Of one row; how many roots there are, and how many summits from ``bright`` up."""
     row, width, roots, summits = block[r], block.shape[1], 0, 0
     nothing = -largest - largest
     bounds = (largest if up else nothing, largest, largest if down else nothing)
     for start in range(0, width, AT_ONCE):
         stop = min(start + AT_ONCE, width)
-        if not _any_over(row, start, stop, least, largest):
+        some[start // AT_ONCE] = over = _any_over(row, start, stop, least, largest)
+        if not over:
             out[start:stop] = 0
             continue
         a, b = max(start - 1, 0), min(stop + 1, width)
@@ -152,14 +154,14 @@ def _climb_row(block, above, below, r, out, up, down, begins, ends, reach, least
         for x in (0, width - 1):
             if start <= x < stop:
                 out[x], _ = way_of(above, row, below, up, down, x, reach, largest)
-        n, over = _point(row[start:stop], out[start:stop], (r - 1) * width + start, width, begins, ends, least, largest, bright)
+        n, high = _point(row[start:stop], out[start:stop], (r - 1) * width + start, width, begins, ends, least, largest, bright)
         roots += n
-        summits += over
+        summits += high
     return roots, summits
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def climb(block, before, nodes, roots, first, height, reach, strip, least, largest, bright):
+def climb(block, before, nodes, roots, some, first, height, reach, strip, least, largest, bright):
     """Point pixels to where they climb, roots to themselves; count the roots of each row, and the summits from ``bright`` up."""
     rows, summits = block.shape[0], 0
     for r in prange(rows):
@@ -168,14 +170,14 @@ def climb(block, before, nodes, roots, first, height, reach, strip, least, large
         below = block[min(r + 1, rows - 1)]
         begins, ends = y % strip == 0, (y + 1) % strip == 0 and y + 1 < height
         down = r + 1 < rows and not ends
-        n, over = _climb_row(block, above, below, r, nodes[r], y > 0, down, begins, ends, reach, least, largest, bright)
+        n, over = _climb_row(block, above, below, r, nodes[r], some[r], y > 0, down, begins, ends, reach, least, largest, bright)
         roots[r + 1] = n
         summits += over
     return summits
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def number(block, nodes, roots, first, offset, peaks, basins, keep):
+def number(block, nodes, roots, some, first, offset, peaks, basins, keep):
     """Number the roots in raster order; write their basins' rows where they are to be kept."""
     rows, width = block.shape
     roots[0] = 0
@@ -185,7 +187,7 @@ def number(block, nodes, roots, first, offset, peaks, basins, keep):
         row, n = nodes[r], roots[r]
         if roots[r + 1] == n:
             continue
-        x = next_set(row, 0)
+        x = next_set(row, some[r], next_some(some[r], 0, width))
         while x < width:
             if row[x] == r * width + x + 1:
                 n += 1
@@ -195,17 +197,8 @@ def number(block, nodes, roots, first, offset, peaks, basins, keep):
                     peaks[k] = block[r, x]
                     basins[LINK, k], basins[AT, k] = k, (first + r) * width + x
                     basins[FIRST, k], basins[PIXELS, k] = _FAR, 0
-            x = next_set(row, x + 1)
+            x = next_set(row, some[r], x + 1)
     return roots[rows]
-
-
-@njit(cache=True, nogil=True)
-def _none(row, start, stop):
-    """Whether no pixel from start to stop belongs to a basin."""
-    n = row[0] * 0
-    for x in range(np.uint64(start), np.uint64(stop)):
-        n |= row[x]
-    return n == 0
 
 
 @njit(cache=True, nogil=True)
@@ -234,27 +227,27 @@ def _halve(flat, i):
 
 
 @njit(cache=True, nogil=True)
-def _back(flat, nodes, low, high):
+def _back(flat, nodes, some, low, high):
     """Go through rows from the last pixel to the first: what points down or right takes what is known there."""
     width = nodes.shape[1]
     for r in range(high - 1, low - 1, -1):
         row = nodes[r]
         for start in range((width - 1) // AT_ONCE * AT_ONCE, -1, -AT_ONCE):
             stop = min(start + AT_ONCE, width)
-            if not _none(row, start, stop):
+            if some[r, start // AT_ONCE]:
                 for x in range(stop - 1, start - 1, -1):
                     _step(flat, row, np.uint64(x))
 
 
 @njit(cache=True, nogil=True)
-def _forth(flat, nodes, low, high):
+def _forth(flat, nodes, some, low, high):
     """Go through rows from the first pixel to the last, and follow to its end what does not point to a root then."""
     width = nodes.shape[1]
     for r in range(low, high):
         row = nodes[r]
         for start in range(0, width, AT_ONCE):
             stop = min(start + AT_ONCE, width)
-            if _none(row, start, stop):
+            if not some[r, start // AT_ONCE]:
                 continue
             far = False
             for x in range(np.uint64(start), np.uint64(stop)):
@@ -266,7 +259,7 @@ def _forth(flat, nodes, low, high):
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def follow(nodes):
+def follow(nodes, some):
     """Every pixel takes the number of the root it climbs to.
 
     Once back and once forth through a band of rows most of them are known, without a branch that nobody can foretell. Threads
@@ -276,13 +269,13 @@ def follow(nodes):
     rows, width = nodes.shape
     flat = nodes.reshape(-1)
     for t in prange(-(-rows // _BAND)):
-        _back(flat, nodes, t * _BAND, min((t + 1) * _BAND, rows))
-        _forth(flat, nodes, t * _BAND, min((t + 1) * _BAND, rows))
+        _back(flat, nodes, some, t * _BAND, min((t + 1) * _BAND, rows))
+        _forth(flat, nodes, some, t * _BAND, min((t + 1) * _BAND, rows))
     for r in prange(rows):
         row = nodes[r]
         for start in range(0, width, AT_ONCE):
             stop = min(start + AT_ONCE, width)
-            if _none(row, start, stop):
+            if not some[r, start // AT_ONCE]:
                 continue
             for x in range(np.uint64(start), np.uint64(stop)):
                 k = row[x]

@@ -57,6 +57,8 @@ ISLAND, COMPONENT, COMPONENTS, LABEL = range(4)
 NO_POINTS = (1, 0, 1, 0, 1, 0)
 
 STRIP = 1 << 19
+# On the CPU, pixels of a stretch of a row, which is passed over where none of them belongs to a basin.
+AT_ONCE = 32
 # Of a count below 0, what summits over the seed are counted by; there are fewer basins than that in any image.
 CROWD = 1 << 36
 # Of these no more are told, so that a count is an int64.
@@ -110,6 +112,12 @@ def gather_state(limits: Limits, block: ArraySpec, *rest: ArraySpec, capacity: i
     )
 
 
+def _climbing(block: ArraySpec) -> tuple[ArraySpec, ...]:
+    """Basins of each row, and which stretches of it have pixels of any."""
+    rows, width = block.shape
+    return ArraySpec((rows + 1,), "int64"), ArraySpec((rows, -(-width // AT_ONCE)), "bool")
+
+
 def _sorting(passes: ArraySpec) -> tuple[ArraySpec, ...]:
     """Keys, an order, and room for another."""
     n = passes.shape[0]
@@ -119,11 +127,11 @@ def _sorting(passes: ArraySpec) -> tuple[ArraySpec, ...]:
 def gather_work(
     limits: Limits, block: ArraySpec, stats: ArraySpec, nodes: ArraySpec, *state: ArraySpec, **_: object
 ) -> tuple[ArraySpec, ...]:
-    """Basins of each row, those of the row before; bands, passes that each has at hand; and what sorting takes."""
-    rows, width = block.shape
+    """What climbs; basins of the row before; bands, passes that each has at hand; and what sorting takes."""
+    width = block.shape[1]
     near = limits.threads, near_size(state[0].shape[0] // BASINS, width, limits.threads)
     return (
-        ArraySpec((rows + 1,), "int64"),
+        *_climbing(block),
         ArraySpec((1, width), nodes.dtype),
         ArraySpec((limits.threads, 5), "int64"),
         ArraySpec((*near, 4), "int64"),
@@ -139,5 +147,5 @@ def settle_work(
 
 
 def paint_work(limits: Limits, block: ArraySpec, *rest: ArraySpec, **_: object) -> tuple[ArraySpec, ...]:
-    """Basins of each row."""
-    return (ArraySpec((block.shape[0] + 1,), "int64"),)
+    """What climbs."""
+    return _climbing(block)

@@ -7,20 +7,28 @@ from numba import prange
 
 from footprint.kernels.common.jit import njit
 from footprint.kernels.deblend.climb import climb, follow, number
-from footprint.kernels.deblend.contract import BRIGHT, MET, SEEN, TREE
+from footprint.kernels.deblend.contract import AT_ONCE, BRIGHT, MET, SEEN, TREE
 from footprint.kernels.deblend.passes import walk
 from footprint.kernels.deblend.tree import settle
 from footprint.kernels.find_sources.contract import LEVEL, SPREAD, X_PEAK, Y_PEAK
 from footprint.kernels.find_sources.contract import PIXELS as COUNTED
 from footprint.kernels.find_sources.cpu import _level as level
+from footprint.kernels.label.cpu import empty
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def _paint(nodes, labels, basins, offset):
+def _paint(nodes, labels, basins, offset, same):
+    width = nodes.shape[1]
     for r in prange(nodes.shape[0]):
-        for x in range(nodes.shape[1]):
-            k = nodes[r, x]
-            labels[r, x] = basins[TREE, offset - k - 1] if k else 0
+        row, out = nodes[r], labels[r]
+        # What is 0 already is not written: it need not go back to memory.
+        for start in range(0, width, AT_ONCE):
+            stop = min(start + AT_ONCE, width)
+            if same and empty(row[start:stop]):
+                continue
+            for x in range(np.uint64(start), np.uint64(stop)):
+                k = row[x]
+                out[x] = basins[TREE, offset - k - 1] if k else 0
 
 
 def _bounds(block, stats, sigma):
@@ -28,24 +36,35 @@ def _bounds(block, stats, sigma):
     return level(stats, block.dtype, sigma), np.finfo(block.dtype).max
 
 
-def _basins(block, stats, nodes, last, roots, offset, peaks, basins, keep, first, height, sigma, connectivity, strip, seed):
+def _basins(block, stats, nodes, last, roots, some, offset, peaks, basins, keep, first, height, sigma, connectivity, strip, seed):
     """Number the basins of a block; return how many there are, and how many have summits over the seed."""
     least, largest = _bounds(block, stats, sigma)
     bright = climb(
-        block, last, nodes, roots, first, height, int(connectivity == 8), strip, least, largest, level(stats, block.dtype, seed)
+        block,
+        last,
+        nodes,
+        roots,
+        some,
+        first,
+        height,
+        int(connectivity == 8),
+        strip,
+        least,
+        largest,
+        level(stats, block.dtype, seed),
     )
-    return int(number(block, nodes, roots, first, offset, peaks, basins, keep)), int(bright)
+    return int(number(block, nodes, roots, some, first, offset, peaks, basins, keep)), int(bright)
 
 
 def gather(
-    block, stats, nodes, peaks, basins, passes, seam, best, last, marks, roots, line, bands, near,
+    block, stats, nodes, peaks, basins, passes, seam, best, last, marks, roots, some, line, bands, near,
     keys, order, spare, *, first, height, sigma, connectivity, strip, seed,
 ) -> None:  # fmt: skip
     """See `footprint.kernels.deblend.contract`."""
     if first == 0:
         marks[:] = 0
     offset, whole = int(marks[MET]), block.shape[0] == height
-    known, options = (block, stats, nodes, last, roots, offset, peaks, basins), (first, height, sigma, connectivity)
+    known, options = (block, stats, nodes, last, roots, some, offset, peaks, basins), (first, height, sigma, connectivity)
     found, bright = _basins(*known, True, *options, height if whole else strip, seed)
     if whole and found > peaks.size:
         # With room for that many the image may have to be cut.
@@ -55,15 +74,16 @@ def gather(
     if marks[MET] > peaks.size:
         last[0, :] = block[-1]
         return
-    follow(nodes)
+    follow(nodes, some)
+    largest = _bounds(block, stats, sigma)[1]
     walk(
-        block, nodes, offset, first, height, int(connectivity == 8), height if whole else strip, _bounds(block, stats, sigma)[1],
+        block, nodes, some, offset, first, height, int(connectivity == 8), height if whole else strip, largest,
         basins, passes, seam, best, last, marks, roots, line, bands, near, keys, order, spare,
     )  # fmt: skip
 
 
 def paint(
-    block, stats, count, nodes, labels, peaks, basins, passes, seam, best, last, marks, roots, *,
+    block, stats, count, nodes, labels, peaks, basins, passes, seam, best, last, marks, roots, some, *,
     first, height, sigma, connectivity, strip, climb, capacity,
 ) -> None:  # fmt: skip
     """See `footprint.kernels.deblend.contract`."""
@@ -75,10 +95,10 @@ def paint(
     offset = int(marks[SEEN])
     if climb:
         options = (first, height, sigma, connectivity, strip, sigma)
-        marks[SEEN] += _basins(block, stats, nodes, last, roots, offset, peaks, basins, False, *options)[0]
-        follow(nodes)
+        marks[SEEN] += _basins(block, stats, nodes, last, roots, some, offset, peaks, basins, False, *options)[0]
+        follow(nodes, some)
         last[0, :] = block[-1]
-    _paint(nodes, labels, basins, offset)
+    _paint(nodes, labels, basins, offset, nodes.ctypes.data == labels.ctypes.data)
 
 
 @njit(cache=True, parallel=True, nogil=True)

@@ -119,7 +119,7 @@ def _higher(wanted, value, other, here, there, way, back, most, code):
 
 
 @njit(cache=True, nogil=True)
-def _row(row, above, mine, over, x, y, offset, reach, enough, band, near, passes, basins):
+def _row(row, above, mine, some, over, x, y, offset, reach, enough, band, near, passes, basins):
     """The passes of a row's pixels to what lies before them, from ``x`` on; the column where there was no room for more.
 
     Pixels one after the other along a border are of the same two basins: the best of their passes is met once.
@@ -135,7 +135,7 @@ def _row(row, above, mine, over, x, y, offset, reach, enough, band, near, passes
             if begun:
                 _count(basins, _basin(left, offset), start, x, y * width + start)
             begun, left = False, node
-            x = next_set(mine, x)
+            x = next_set(mine, some, x)
             continue
         if node != left or not begun:
             if begun:
@@ -178,14 +178,14 @@ def _row(row, above, mine, over, x, y, offset, reach, enough, band, near, passes
 
 
 @njit(cache=True, nogil=True)
-def _rows(block, nodes, last, line, offset, first, reach, band, near, passes, basins):
+def _rows(block, nodes, some, last, line, offset, first, reach, band, near, passes, basins):
     """Walk a band, until it ends or its places are taken; then store what is at hand."""
     width, enough = block.shape[1], near.shape[0] + _SPARE
     near[:, A] = -1
     r, x = band[ROW], band[COLUMN]
     while r < band[STOP]:
         above, over = (block[r - 1], nodes[r - 1]) if r else (last[0], line[0])
-        x = _row(block[r], above, nodes[r], over, x, first + r, offset, reach, enough, band, near, passes, basins)
+        x = _row(block[r], above, nodes[r], some[r], over, x, first + r, offset, reach, enough, band, near, passes, basins)
         if x < width:
             break
         r, x = r + 1, 0
@@ -197,9 +197,9 @@ def _rows(block, nodes, last, line, offset, first, reach, band, near, passes, ba
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def _side_by_side(block, nodes, last, line, offset, first, reach, bands, near, passes, basins):
+def _side_by_side(block, nodes, some, last, line, offset, first, reach, bands, near, passes, basins):
     for t in prange(bands.shape[0]):
-        _rows(block, nodes, last, line, offset, first, reach, bands[t], near[t], passes, basins)
+        _rows(block, nodes, some, last, line, offset, first, reach, bands[t], near[t], passes, basins)
 
 
 @njit(cache=True, nogil=True)
@@ -230,12 +230,12 @@ def _together(bands, each, passes, marks):
 
 @njit(cache=True, nogil=True)
 def _strip(
-    block, nodes, last, line, offset, first, reach, start, stop, roots, bands, near, passes, basins, marks, keys, order, spare
+    block, nodes, some, last, line, offset, first, reach, start, stop, roots, bands, near, passes, basins, marks, keys, order, spare
 ):  # fmt: skip
     """Walk rows of a strip, side by side where they are many; where there is no place left for a round, keep but a forest."""
     size, width, least = passes.shape[0], block.shape[1], near.shape[1] + _SPARE
     # A forest takes up to half of all places: who walks has another half in which to find what the next forest is made of.
-    n = max(1, min(bands.shape[0], size // (8 * least))) if (stop - start) * width * TOUCH >= SMALL else 1
+    n = max(1, min(bands.shape[0], size // (4 * least))) if (stop - start) * width * TOUCH >= SMALL else 1
     bands = bands[:n]
     _share(bands, roots, start, stop, width)
     through = False
@@ -247,15 +247,15 @@ def _strip(
             bands[t, PLACE] = marks[STORED] + t * each
             bands[t, LIMIT] = bands[t, PLACE] + each
         if n > 1:
-            _side_by_side(block, nodes, last, line, offset, first, reach, bands, near, passes, basins)
+            _side_by_side(block, nodes, some, last, line, offset, first, reach, bands, near, passes, basins)
         else:
-            _rows(block, nodes, last, line, offset, first, reach, bands[0], near[0], passes, basins)
+            _rows(block, nodes, some, last, line, offset, first, reach, bands[0], near[0], passes, basins)
         through = _together(bands, each, passes, marks)
 
 
 @njit(cache=True, nogil=True)
 def walk(
-    block, nodes, offset, first, height, reach, strip, largest,
+    block, nodes, some, offset, first, height, reach, strip, largest,
     basins, passes, seam, best, last, marks, roots, line, bands, near, keys, order, spare,
 ):  # fmt: skip
     """Count the pixels of basins, and gather the passes between them; link basins across strips."""
@@ -268,8 +268,10 @@ def walk(
         stop = min(rows, (y // strip + 1) * strip - first)
         if y > 0:
             _join(block[start - 1] if start else last[0], block[start], nodes[start], seam, best, offset, y, reach, largest, basins)
-        _strip(block, nodes, last, line, offset, first, reach, start, stop, roots, bands, near, passes, basins, marks, keys, order,
-               spare)  # fmt: skip
+        _strip(
+            block, nodes, some, last, line, offset, first, reach, start, stop, roots, bands, near, passes, basins, marks,
+            keys, order, spare,
+        )  # fmt: skip
         if first + stop < height:
             r = stop - 1
             above, over = (block[r - 1], nodes[r - 1]) if r else (last[0], line[0])

@@ -45,6 +45,14 @@ def stamp(block, boxes, count, stamps, *, first) -> None:
         _stamp(block, boxes, int(count[0]), stamps, radius, first)
 
 
+@njit(cache=True, nogil=True)
+def _row_over(row, level, spread, out):
+    """What a row is over its level. By vectors, so that the next rows are asked for while this one comes from far-off memory."""
+    for x in range(np.uint64(out.size)):
+        over = np.float64(row[x]) - np.float64(level[x])
+        out[x] = over if spread[x] > 0 else np.nan
+
+
 @njit(cache=True, parallel=True, nogil=True)
 def _stamp_over(block, level, spread, boxes, n, stamps, radius, first):
     rows, width = block.shape
@@ -55,11 +63,10 @@ def _stamp_over(block, level, spread, boxes, n, stamps, radius, first):
         if boxes[k, PIXELS] <= 0 or boxes[k, LABEL] <= 0:
             continue
         y0, x0 = boxes[k, Y_PEAK] - radius, boxes[k, X_PEAK] - radius
+        begin, end = max(x0, 0), min(x0 + side, width)
         for y in range(max(y0, first), min(y0 + side, first + rows)):
-            for x in range(max(x0, 0), min(x0 + side, width)):
-                if spread[y - first, x] > 0:
-                    over = np.float64(block[y - first, x]) - np.float64(level[y - first, x])
-                    stamps[k, (y - y0) * side + x - x0] = over
+            r, to = y - first, (y - y0) * side + begin - x0
+            _row_over(block[r, begin:end], level[r, begin:end], spread[r, begin:end], stamps[k, to : to + end - begin])
 
 
 def stamp_over(block, level, spread, boxes, count, stamps, *, first) -> None:
