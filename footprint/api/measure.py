@@ -37,6 +37,8 @@ _WHOLE = {"label": LABEL, "npix": PIXELS, "x_min": X_MIN, "x_max": X_MAX, "y_min
           "y_peak": Y_PEAK}  # fmt: skip
 _LOCAL = {"background": LEVEL, "noise": SPREAD}
 _NAMES = ("label", "x", "y", "peak", "flux", "npix", "x_min", "x_max", "y_min", "y_max", "x_peak", "y_peak", *NAMES, *_LOCAL)
+# Rows worked on at a time: temporaries are small then, however many there are.
+_ROWS = 4096
 
 
 def measure(image: Any, labels: Any, count: int | None = None, *, memory: Memory = None, device: str = "auto") -> Any:
@@ -128,12 +130,19 @@ class Islands:
         if count > len(moments):
             raise Crowded(count)
         used = moments[:count]
-        flux = used[:, SUM].copy()
-        with np.errstate(invalid="ignore", divide="ignore"):
-            centre = {"x": used[:, SUM_X] / flux, "y": used[:, SUM_Y] / flux}
-        self.columns = {**centre, "peak": used[:, PEAK].copy(), "flux": flux, **shapes(used)}
-        if used.shape[1] > SPREAD:
-            self.columns |= {name: used[:, column].copy() for name, column in _LOCAL.items()}
+        plain = {"peak": PEAK, "flux": SUM} | (_LOCAL if used.shape[1] > SPREAD else {})
+        self.columns = found = {name: np.empty(count) for name in ("x", "y", *plain, *NAMES)}
+        for first in range(0, count, _ROWS):
+            part = slice(first, first + _ROWS)
+            # A row is longer than what memory brings at once, so that each column by itself would be all of the table.
+            m = np.ascontiguousarray(used[part].T)
+            for name, column in plain.items():
+                found[name][part] = m[column]
+            with np.errstate(invalid="ignore", divide="ignore"):
+                for name, column in (("x", SUM_X), ("y", SUM_Y)):
+                    np.divide(m[column], m[SUM], out=found[name][part])
+            for name, values in zip(NAMES, shapes(m)):
+                found[name][part] = values
 
     def _boxes(self, region: Region, boxes: np.ndarray) -> None:
         boxes = boxes[: len(self.columns["flux"])]
@@ -142,8 +151,12 @@ class Islands:
         self.rows = rows
         for name in self.columns if len(rows) < len(boxes) else ():
             self.columns[name] = self.columns[name][rows]
-        # Column by column, as the plan has counted one table of them.
-        self.columns |= {name: boxes[rows, column] for name, column in _WHOLE.items()}
+        # Columns of a table, as the plan has counted one table of them.
+        whole = np.empty((len(_WHOLE), len(rows)), boxes.dtype)
+        for first in range(0, len(rows), _ROWS):
+            part = slice(first, first + _ROWS)
+            whole[:, part] = boxes[rows[part] if len(rows) < len(boxes) else part].T[list(_WHOLE.values())]
+        self.columns |= zip(_WHOLE, whole)
         for axis in "xy":
             self.columns[f"{axis}_interp"] += self.columns[f"{axis}_peak"]
         self.columns = {name: self.columns[name] for name in _NAMES if name in self.columns}

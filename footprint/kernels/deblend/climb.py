@@ -104,21 +104,17 @@ def _any_over(row, start, stop, least, largest):
 @njit(cache=True, nogil=True)
 def next_set(row, some, x):
     """The first pixel from x on that belongs to a basin, or the end of the row."""
-    width = row.size
-    while x < width and row[x] == 0:
-        x += 1
-        if x % AT_ONCE == 0:
-            x = next_some(some, x, width)
-    return x
-
-
-@njit(cache=True, nogil=True)
-def next_some(some, x, width):
-    """Where the next stretch begins that has a pixel which belongs to a basin, from where one begins on; or the end of the row."""
-    b = x // AT_ONCE
-    while b < some.size and some[b] == 0:
+    width, b = row.size, x // AT_ONCE
+    while x < width:
+        stop = min((b + 1) * AT_ONCE, width)
+        if some[b]:
+            while x < stop and row[x] == 0:
+                x += 1
+            if x < stop:
+                return x
+        x = stop
         b += 1
-    return min(b * AT_ONCE, width)
+    return width
 
 
 @njit(cache=True, nogil=True)
@@ -187,17 +183,18 @@ def number(block, nodes, roots, some, first, offset, peaks, basins, keep):
         row, n = nodes[r], roots[r]
         if roots[r + 1] == n:
             continue
-        x = next_set(row, some[r], next_some(some[r], 0, width))
-        while x < width:
-            if row[x] == r * width + x + 1:
-                n += 1
-                row[x] = -n
-                k = offset + n - 1
-                if keep and k < peaks.size:
-                    peaks[k] = block[r, x]
-                    basins[LINK, k], basins[AT, k] = k, (first + r) * width + x
-                    basins[FIRST, k], basins[PIXELS, k] = _FAR, 0
-            x = next_set(row, some[r], x + 1)
+        for start in range(0, width, AT_ONCE):
+            if not some[r, start // AT_ONCE]:
+                continue
+            for x in range(start, min(start + AT_ONCE, width)):
+                if row[x] == r * width + x + 1:
+                    n += 1
+                    row[x] = -n
+                    k = offset + n - 1
+                    if keep and k < peaks.size:
+                        peaks[k] = block[r, x]
+                        basins[LINK, k], basins[AT, k] = k, (first + r) * width + x
+                        basins[FIRST, k], basins[PIXELS, k] = _FAR, 0
     return roots[rows]
 
 

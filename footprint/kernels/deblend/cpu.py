@@ -7,13 +7,16 @@ from numba import prange
 
 from footprint.kernels.common.jit import njit
 from footprint.kernels.deblend.climb import climb, follow, number
-from footprint.kernels.deblend.contract import AT_ONCE, BRIGHT, MET, SEEN, TREE
+from footprint.kernels.deblend.contract import BRIGHT, MET, SEEN, TREE
 from footprint.kernels.deblend.passes import walk
 from footprint.kernels.deblend.tree import settle
 from footprint.kernels.find_sources.contract import LEVEL, SPREAD, X_PEAK, Y_PEAK
 from footprint.kernels.find_sources.contract import PIXELS as COUNTED
 from footprint.kernels.find_sources.cpu import _level as level
 from footprint.kernels.label.cpu import empty
+
+# Pixels that are painted together.
+_TOGETHER = 128
 
 
 @njit(cache=True, parallel=True, nogil=True)
@@ -22,8 +25,8 @@ def _paint(nodes, labels, basins, offset, same):
     for r in prange(nodes.shape[0]):
         row, out = nodes[r], labels[r]
         # What is 0 already is not written: it need not go back to memory.
-        for start in range(0, width, AT_ONCE):
-            stop = min(start + AT_ONCE, width)
+        for start in range(0, width, _TOGETHER):
+            stop = min(start + _TOGETHER, width)
             if same and empty(row[start:stop]):
                 continue
             for x in range(np.uint64(start), np.uint64(stop)):
@@ -115,9 +118,9 @@ def told(block, level, spread, ranks, values) -> None:
     _told(block, level, spread, ranks, values)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, parallel=True, nogil=True)
 def _at_peaks(level, spread, boxes, moments, first):
-    for k in range(boxes.shape[0]):
+    for k in prange(boxes.shape[0]):
         y = boxes[k, Y_PEAK] - first
         if boxes[k, COUNTED] > 0 and 0 <= y < level.shape[0]:
             moments[k, LEVEL], moments[k, SPREAD] = level[y, boxes[k, X_PEAK]], spread[y, boxes[k, X_PEAK]]

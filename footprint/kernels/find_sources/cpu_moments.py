@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from footprint.kernels.common.jit import njit
+from footprint.kernels.common.vectors import within
 from footprint.kernels.find_sources.contract import (
     AFTER,
     BEFORE,
@@ -74,16 +75,18 @@ def anchor(moments, boxes, k, x, y):
 @njit(cache=True, nogil=True)
 def gather(row, before, after, first, last, y, background, moments, boxes, k):
     """Add a run to its component; ``before`` is the row before, where y > 0, and ``after`` the next, or no pixels: `look_back`."""
+    within()
     anchor(moments, boxes, k, first, y)
     left, up = boxes[k, X_MIN], y - boxes[k, Y_MIN]
     total, total_x, total_xx, peak, at = 0.0, 0.0, 0.0, -np.inf, first
-    for x in range(first, last + 1):
-        value = np.float64(row[x]) - background
+    # Unsigned, an index is not looked at for whether it counts from the end.
+    for x in range(np.uint64(first), np.uint64(last + 1)):
+        value, off = np.float64(row[x]) - background, np.float64(np.int64(x) - left)
         total += value
-        total_x += value * (x - left)
-        total_xx += value * (x - left) * (x - left)
+        total_x += value * off
+        total_xx += value * off * off
         if value > peak:
-            peak, at = value, x
+            peak, at = value, np.int64(x)
     if peak == -np.inf:
         # No pixel is over that: none at all is a number, or all that are have it.
         peak, at = _lowest(row, first, last)
