@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import binding, ir
+from numba import config
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
@@ -215,7 +216,7 @@ def alone(typing_context):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def within(typing_context):  # type: ignore[no-untyped-def]
+def _within(typing_context):  # type: ignore[no-untyped-def]
     """Put the function this is called in into whatever calls it: called for every pixel, a small one takes most of the time."""
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
@@ -223,3 +224,11 @@ def within(typing_context):  # type: ignore[no-untyped-def]
         return context.get_dummy_value()
 
     return types.void(), code
+
+
+def _nothing() -> None: ...
+
+
+# Kernels whose loops are all their own may run as the Python they are.
+within: Any = _nothing if config.DISABLE_JIT else _within  # type: ignore[attr-defined]
+"""``within()``: see `_within`."""
