@@ -35,6 +35,8 @@ _ALIGN = 128
 # The share of the device's memory that callers' arrays may have in buffers of their pages: one in so many.
 _PINNED = 16
 _SHARED_MEMORY = cl.device_svm_capabilities.COARSE_GRAIN_BUFFER
+# Bytes that are set to zero by one command: NVIDIA's driver never ends one of more than 2 GiB.
+_ZEROED = 1 << 30
 
 
 class View(NamedTuple):
@@ -155,13 +157,20 @@ class OpenClBackend(Backend):
         try:
             flags = cl.svm_mem_flags.READ_WRITE
             memory = cl.SVMAllocation(self.context, nbytes, self.limits.align, flags, queue=self.queue)
-            cl.enqueue_svm_memfill(self.queue, memory, np.zeros(1, np.uint8)).wait()
+            whole: Any = (ctypes.c_char * nbytes).from_address(memory.svm_ptr)
+            block = Block(memory, np.frombuffer(whole, np.uint8))
+            self._zero(block.bytes)
+            self.queue.finish()
         except (cl.Error, MemoryError) as error:
             problem = f"{format_bytes(nbytes)} were planned and the device refused them ({error})"
             raise BackendError(self.limits.device, problem, "give a smaller memory budget") from None
         self._count(nbytes)
-        whole: Any = (ctypes.c_char * nbytes).from_address(memory.svm_ptr)
-        return Block(memory, np.frombuffer(whole, np.uint8))
+        return block
+
+    def _zero(self, memory: np.ndarray) -> None:
+        """Queue it, for bytes of the device."""
+        for start in range(0, memory.nbytes, _ZEROED):
+            cl.enqueue_svm_memfill(self.queue, cl.SVM(memory[start : start + _ZEROED]), np.zeros(1, np.uint8))
 
     def free(self, block: Block) -> None:
         """Release it once the queue is done with it."""
@@ -251,7 +260,7 @@ class OpenClBackend(Backend):
     def clear(self, dst: View) -> None:
         """Zeros."""
         if dst.memory is not None:
-            cl.enqueue_svm_memfill(self.queue, dst.memory, np.zeros(1, np.uint8))
+            self._zero(dst.memory.mem)
 
     def lane(self, number: int, threads: int) -> contextlib.AbstractContextManager[Any]:
         """A queue of its own, kept for the next job."""
