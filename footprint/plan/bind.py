@@ -62,8 +62,9 @@ class BoundPlan(Steps):
         self.blocks: list[Any] = []
         self.host: list[np.ndarray] = list(host)
         self.nbytes = plan.footprint.total
-        # With what it holds beside the plan's own memory.
-        self.held = self.nbytes + sum(table.nbytes for table in plan.constants.values()) + _objects(plan)
+        # With what it holds beside the plan's own memory; on a host the tables are counted in it.
+        tables = 0 if plan.limits.host else sum(table.nbytes for table in plan.constants.values())
+        self.held = self.nbytes + tables + _objects(plan)
         self.clock: Clock | None = None
         self._turn = threading.Lock()
         self.crossing = Crossing(self)

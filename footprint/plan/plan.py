@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Bytes that a thread touches for itself: its stack, and what the C library sets aside for its allocations.
 THREAD = 192 << 10
+# What a plan's constants are copied from as often as it is bound.
+TABLES = "tables that constants are copied from"
 
 
 @dataclass(frozen=True)
@@ -235,6 +237,10 @@ def finish(b: Builder, name: str, lanes: Lanes = SERIAL, copies: int = 1) -> Pla
             items[slot.space].append(Item(slot.id, spec.nbytes, mine.first, mine.last, slot.name, mine.thread, copy))
     if len(lanes) > 1:
         b.library("stacks of the threads", THREAD * len(lanes))
+    constants = {key: array for key, array in b.constants.items() if key in life}
+    if limits.host and constants:
+        # On a device's host they are beside what the budget is for.
+        b.library(TABLES, sum(array.nbytes for array in constants.values()), bound=False)
     placed, blocks = pack(items["device"], limits.align, limits.max_block)
     staged, host_blocks = pack(items["host"], 64)
     return Plan(
@@ -252,7 +258,7 @@ def finish(b: Builder, name: str, lanes: Lanes = SERIAL, copies: int = 1) -> Pla
         host_blocks=host_blocks,
         libraries=tuple(b.libraries.values()),
         notes=tuple(b.notes),
-        constants={key: array for key, array in b.constants.items() if key in life},
+        constants=constants,
     )
 
 

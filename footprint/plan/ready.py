@@ -15,6 +15,7 @@ import numpy as np
 
 from footprint import settings
 from footprint.backend.base import Backend
+from footprint.backend.memory import give_back
 from footprint.backend.registry import device_limits
 from footprint.errors import BackendError
 from footprint.plan import exact
@@ -33,6 +34,8 @@ _MOST, _PLANS = 512, 16
 _AMPLE = 4
 # Bytes of an entry's place among them.
 _PLACE = 200
+# Bytes of plans from which on what their making left free in the C library's heap tells beside them: up to 2 MB.
+_TRIMMED = 128 << 10
 # Of what is free, what a job may take when no budget is given: the rest is for everything else on the machine.
 SHARE = 0.8
 
@@ -329,6 +332,8 @@ def bind(plan: Plan, backend: Backend, check: str | None = None) -> BoundPlan:
         free = device_limits(device).free
         if free is not None and plan.footprint.total > SHARE * free:
             READY.give_up(int(plan.footprint.total - SHARE * free), device)
+    if plan.footprint.total >= _TRIMMED:
+        give_back()
     pinned = READY.pinned(device, plan.host_blocks) if plan.host_blocks else []
     if spent is not None:
         spent.binds(backend)
