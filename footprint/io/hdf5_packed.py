@@ -27,7 +27,7 @@ _CHUNK = 512 << 10
 # Up to level 6 shuffled slices become no more than 2 % smaller.
 _LEVEL = 1
 # What deflate takes for itself, and the bytes it is given at a time.
-_DEFLATE, _PIECE = 1 << 19, 1 << 15
+_DEFLATE, _PIECE = 320 << 10, 1 << 15
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 

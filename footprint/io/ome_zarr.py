@@ -51,9 +51,9 @@ def packing_bytes(shape: tuple[int, int, int], dtype: np.dtype, compression: str
     """Bytes that compressing chunks, or making levels of them, holds; 0 where neither is done."""
     if compression == "none" and levels == 1:
         return 0
-    # A chunk before and after packing, twice; sums of four of its pixels, and what is added to them.
+    # A chunk before and after packing, twice; for coarser levels sums of four of its pixels, and what is added to them.
     pixels = _tall(shape, dtype, compression, levels) * shape[2]
-    return 4 * pixels * dtype.itemsize + 16 * pixels + (1 << 20)
+    return pixels * (4 * dtype.itemsize + (16 if levels > 1 else 0)) + (1 << 20)
 
 
 def _tall(shape: tuple[int, int, int], dtype: np.dtype, compression: str, levels: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import json
 import sys
 import warnings
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import footprint as fp
-from footprint.backend.memory import PeakMeter
+from footprint.backend.memory import PeakMeter, give_back
 from footprint.io.image import open_image
 from footprint.io.stack import open_frames
 
@@ -80,11 +81,15 @@ class _Slices:
         self.out[slices] = array
 
 
-def scan(few: str, many: str, memory: str, rows: str) -> None:
+def scan(few: str, many: str, memory: str, rows: str, method: str = "direct") -> None:
     """Reconstruct rows of a large scan, after a small one that is stored alike."""
     warnings.simplefilter("ignore")
 
     def run(path: str, center: float, memory: str | None, stop: int, method: str = "direct") -> tuple[int, int]:
+        # What an earlier job left free would hide what this one takes.
+        fp.clear_cache()
+        gc.collect()
+        give_back()
         with fp.open_scan(path) as scan:
             out = np.ones((stop, scan.n_x, scan.n_x), np.float32)
             given: dict[str, Any] = {"rows": (0, stop), "center": center, "method": method, "memory": memory, "device": "cpu"}
@@ -93,9 +98,23 @@ def scan(few: str, many: str, memory: str, rows: str) -> None:
                 fp.reconstruct(scan, out=_Slices(out), **given)
         return plan.footprint.total, meter.growth if meter.known else -1
 
-    for method in ("direct", "fourier"):
-        run(few, 31.0, None, 4, method)
-    print(json.dumps(run(many, 195.2, memory, int(rows))))
+    for one in ("direct", "fourier"):
+        run(few, 31.0, None, 4, one)
+    print(json.dumps(run(many, 195.2, memory, int(rows), method)))
+
+
+def tables() -> None:
+    """Take memory with large tables, in a process whose heap has no room left from what was before."""
+    x, out = np.random.default_rng(1).random((1, 16, 1000), np.float32), np.ones((1, 1000, 1000), np.float32)
+    options: dict[str, Any] = {"method": "fourier", "device": "cpu"}
+    fp.fbp(x, out=out, **options)
+    fp.clear_cache()
+    gc.collect()
+    give_back()
+    with PeakMeter() as meter:
+        fp.fbp(x, out=out, **options)
+    plan = fp.plan_fbp(x.shape, **options).footprint
+    print(json.dumps({"known": meter.known, "growth": meter.growth, "plan": plan.total, "constant": plan.constant}))
 
 
 def lay_out(folder: str) -> None:
@@ -137,7 +156,7 @@ def catalogue(verb: str) -> None:
     print(json.dumps({"known": meter.known, "growth": meter.growth, "plan": plan.footprint.total, "rows": len(table)}))
 
 
-READERS: dict[str, Callable[..., None]] = {"read": read, "scan": scan, "lay_out": lay_out, "catalogue": catalogue}
+READERS: dict[str, Callable[..., None]] = {"read": read, "scan": scan, "lay_out": lay_out, "catalogue": catalogue, "tables": tables}
 
 if __name__ == "__main__":
     READERS[sys.argv[1]](*sys.argv[2:])

@@ -86,10 +86,11 @@ def test_null_allocates_what_the_plan_says(device, budget, streamed):
     with plan.bind(backend) as bound:
         assert backend.allocated == plan.nbytes == plan.footprint.arena + plan.footprint.constant == sum(plan.blocks)
         assert backend.hosted == plan.footprint.host == plan.host_nbytes
-        assert bound.nbytes == plan.nbytes + plan.host_nbytes
-        assert (
-            plan.footprint.constant == (4096 if device is GPU else 4032) and plan.footprint.total == plan.nbytes + plan.host_nbytes
-        )
+        assert plan.footprint.constant == (4096 if device is GPU else 4032)
+        # On a host the table that it is copied from is the plan's own, too.
+        tables = 0 if device is GPU else sum(table.nbytes for table in plan.constants.values())
+        assert plan.footprint.library == tables
+        assert bound.nbytes == plan.footprint.total == plan.nbytes + plan.host_nbytes + tables
     assert backend.allocated == 0
 
 
@@ -326,6 +327,13 @@ def test_a_table_no_step_reads_takes_nothing():
 
     footprint = build(CPU, "job", record).footprint
     assert (footprint.arena, footprint.constant) == (64, 64)
+
+
+def test_equal_tables_of_several_plans_are_one():
+    """A job is recorded many times until it fits, and a command keeps the plan that it has shown beside the one that it runs."""
+    plans = [build(CPU, "job", lambda b: b.launch("use", b.const(np.ones(300)), b.const(np.ones((3, 100))))) for _ in "ab"]
+    (one, other), again = (list(plan.constants.values()) for plan in plans)
+    assert again[0] is one and again[1] is other is not one
 
 
 def test_copies_are_paid_for_what_crosses_threads_only():
