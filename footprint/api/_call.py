@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from footprint import settings
 from footprint.api._arrays import Array, Memory, Progress, limits_and_budget
 from footprint.backend.device import parse
+from footprint.backend.memory import pages_return
 from footprint.backend.registry import running_backend
 from footprint.ops.base import Op
 from footprint.ops.job import Meeting, plan_op
@@ -142,13 +144,15 @@ def call(
     elif on_plan is not None:
         on_plan(bound.plan)
     alone = (memory is not None or not keep) and any(isinstance(face, Stream) and face.plan_alone for face in (*ins, *outs))
+    files = any(face.given.owner == "source" for face in (*ins, *outs))
     try:
-        if others and not any(slot.kind == "kept" for slot in bound.plan.slots):
-            _together(key, bound, others, ins, outs, progress, done, alone)
-        elif key is not None and progress is None and all(face.given.owner != "source" for face in (*ins, *outs)):
-            bound.replay([face.data for face in (*ins, *outs)])
-        else:
-            bound(*[face.data for face in ins], out=[face.data for face in outs], progress=progress, done=done)
+        with pages_return() if files and bound.plan.limits.host else nullcontext():
+            if others and not any(slot.kind == "kept" for slot in bound.plan.slots):
+                _together(key, bound, others, ins, outs, progress, done, alone)
+            elif key is not None and progress is None and not files:
+                bound.replay([face.data for face in (*ins, *outs)])
+            else:
+                bound(*[face.data for face in ins], out=[face.data for face in outs], progress=progress, done=done)
     except BaseException:
         bound.free()
         raise

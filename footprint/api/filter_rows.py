@@ -15,6 +15,7 @@ from footprint.api._rank import Window, percentage, rank_op
 from footprint.api.edges import curvatures, differences, sharpened, sobels
 from footprint.api.gaussian_filter import boxes, gaussians
 from footprint.backend.device import parse
+from footprint.backend.memory import pages_return
 from footprint.backend.registry import running_backend
 from footprint.errors import ArgumentError, choose
 from footprint.ops.base import Op
@@ -145,7 +146,7 @@ def filter_frames(
         made[region[0]] = block
 
     source, sink = Filler(fill), Taker(take)
-    with bind(plan, running_backend(where(options.get("device", "auto")))) as bound:
+    with pages_return(), bind(plan, running_backend(where(options.get("device", "auto")))) as bound:
         for number in range(shape[0]):
             read(number, pixels)
             # Who stops the job waits for a part, and not for a frame.

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import click
 
 from footprint.backend.compiling import watched
-from footprint.backend.memory import PeakMeter, resident_bytes, small_pages
+from footprint.backend.memory import PeakMeter, give_back, resident_bytes, small_pages
 from footprint.cli import stop
 from footprint.cli.translate import TRANSLATED
 from footprint.errors import printable
@@ -141,6 +141,8 @@ class Reporter:
         ``when`` keeps when lanes were busy, too, as ``busy``.
         """
         small_pages()
+        # What the first small job left free would hide what this one takes.
+        give_back()
         start = time.perf_counter()
         with PeakMeter() as meter, measuring(when) as lanes:
             yield

@@ -1,8 +1,9 @@
 """The promise: what a run adds to the process, measured, stays within arena + constant + library + host of its plan."""
 
+import numpy as np
 import pytest
 
-from footprint.backend.memory import resident_bytes
+from footprint.backend.memory import give_back, pages_return, resident_bytes
 from footprint.backend.registry import open_backend
 from footprint.plan.fit import build
 from footprint.plan.ready import bind
@@ -55,3 +56,19 @@ def test_what_planning_left_in_the_heap_is_given_back_before_memory_is_taken():
     with bind(plan, backend):
         assert before - resident_bytes() > 6 << 20
     assert len(kept) == 80
+
+
+def test_blocks_that_a_library_frees_while_a_file_is_read_go_back():
+    """Between smaller ones that it keeps they stayed: searching tiles of .fz took 18 MB in place of the 13 that were planned."""
+    give_back()
+    with pages_return():
+        # glibc's own limit is as high as the largest block that was freed.
+        np.ones(1 << 19)
+        blocks = [(np.ones(50_000), bytes(2000)) for _ in range(20)]
+        before = resident_bytes()
+        if not before:
+            pytest.skip("this system does not tell what is resident")
+        kept = [small for _, small in blocks]
+        del blocks
+        assert before - resident_bytes() > 6 << 20
+    assert len(kept) == 20
