@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
-from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from footprint.backend.fft.base import fft_library, fft_scales
 from footprint.dtypes import across, native
 from footprint.errors import ShapeError
 from footprint.kernels.common.table import state_specs, work_specs
-from footprint.plan.exact import digest
+from footprint.plan.exact import digest, shared
 from footprint.plan.pack import check_block
 from footprint.plan.slots import (
     NOTHING,
@@ -36,8 +35,6 @@ from footprint.spec import ArraySpec, Limits
 RING = 64 << 20
 # Bytes that a driver takes along with a command, so that they need no buffer of ours.
 TINY = 64 << 10
-# Tables of all plans there are: a job is recorded many times until it fits its budget, and each record would have its own.
-_TABLES: WeakValueDictionary[tuple[Any, ...], np.ndarray] = WeakValueDictionary()
 
 
 class Builder:
@@ -154,11 +151,10 @@ class Builder:
         reach = {axis: own for axis, own in of.slot.reach if axis in axes} if of is not None else {}
         if any(axis != axes[0] or getattr(own, "wrap", False) for axis, own in reach.items()):
             raise AssertionError(f"table {name} is seen in place, so it can be cut along its first axis only, and none that wraps")
-        known = (array.shape, array.dtype.str, digest(array.data))
-        same = (*known, axes, tuple(sorted(reach.items())))
+        same = (array.shape, array.dtype.str, axes, tuple(sorted(reach.items())), digest(array.data))
         if same not in self._tables:
             ref = self._slot(ArraySpec(array.shape, array.dtype.str, axes), "const", name, reach)
-            self.constants[ref.slot.id] = _TABLES.setdefault(known, array)
+            self.constants[ref.slot.id] = shared(array, same[-1])
             self._tables[same] = ref
         return self._tables[same]
 

@@ -8,6 +8,7 @@ import marshal
 from collections import deque
 from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -57,6 +58,18 @@ def digest(*parts: bytes | memoryview) -> str:
     for part in parts:
         found.update(part)
     return found.hexdigest()
+
+
+# Tables of all plans there are.
+_TABLES: WeakValueDictionary[tuple[Any, ...], np.ndarray] = WeakValueDictionary()
+
+
+def shared(array: np.ndarray, text: str) -> np.ndarray:
+    """A table of a plan, or the equal one that another has: a job is recorded many times until it fits its budget.
+
+    ``text`` is the digest of its bytes.
+    """
+    return _TABLES.setdefault((array.shape, array.dtype.str, text), array)
 
 
 class Latest(Generic[T]):

@@ -27,7 +27,37 @@ FRAMES, STREAM = "footprint/plan/frames.py", "tests/backend/test_stream.py::test
 RESULTS = "footprint/plan/results.py"
 PINNED = ("tests/unit/test_ready.py::test_host_memory_outlives_a_plan_that_is_too_large_to_keep",)
 
+PEAK = "tests/memory/test_peak.py::test_"
+
 MUTANTS = [
+    Mutant(
+        READY,
+        "    if plan.footprint.total >= _TRIMMED:",
+        "    if plan.footprint.total < 0:",
+        (f"{PEAK}what_planning_left_in_the_heap_is_given_back_before_memory_is_taken",),
+        "what planning leaves in the heap stays beside the plan's memory",
+    ),
+    Mutant(
+        "footprint/plan/plan.py",
+        "b.library(TABLES, sum(array.nbytes for array in constants.values()), bound=False)",
+        "b.library(TABLES, 0, bound=False)",
+        (f"{PEAK}tables_are_counted_where_they_are_copied_from_too",),
+        "tables that constants are copied from are in no plan",
+    ),
+    Mutant(
+        "footprint/backend/memory.py",
+        "        if _inside == 1:\n            _set(_OWN)",
+        "        if _inside == 1:\n            _set(_LATER)",
+        (f"{PEAK}blocks_that_a_library_frees_while_a_file_is_read_go_back",),
+        "what a file's library frees stays in heaps",
+    ),
+    Mutant(
+        "footprint/plan/builder.py",
+        "shared(array, same[-1])",
+        "array",
+        ("tests/null/test_plan.py::test_equal_tables_of_several_plans_are_one",),
+        "every record of a job has tables of its own",
+    ),
     Mutant(
         "footprint/kernels/common/sources.py",
         "            todo += filter(None, (_file(name, root) for name in names))\n",
