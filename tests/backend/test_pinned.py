@@ -347,3 +347,22 @@ def test_memory_that_is_short_gives_pinned_arrays_up(bus, monkeypatch, rng):
     monkeypatch.setattr(type(bus), "alloc", short)
     fp.gaussian_filter(image, 2, device="cuda")
     assert tried[0] and not tried[-1]
+
+
+def test_memory_is_zero_to_its_end_however_little_a_command_clears(device, backend, monkeypatch):
+    """NVIDIA's OpenCL never ends a fill of more than 2 GiB."""
+    if not device.startswith("opencl"):
+        pytest.skip("what clears memory in pieces is OpenCL")
+    monkeypatch.setattr("footprint.backend.opencl._ZEROED", 1000)
+    spec, part = ArraySpec((3001,), "uint8"), ArraySpec((2001,), "uint8")
+    block, got = backend.alloc(spec.nbytes), np.ones(spec.shape, np.uint8)
+    try:
+        view = backend.view(block, 0, spec)
+        backend.read(got, view)
+        assert not got.any()
+        backend.write(view, np.full(spec.shape, 7, np.uint8))
+        backend.clear(backend.view(block, 500, part))
+        backend.read(got, view)
+    finally:
+        backend.free(block)
+    assert not got[500:2501].any() and (got[:500] == 7).all() and (got[2501:] == 7).all()

@@ -53,7 +53,11 @@ MUTANTS = [
         BUFFERS, "[: box.src // layout.block // stride + 1]", "[: box.src // layout.block + 1]", BLOCKS, "starts behind the rows"
     ),
     Mutant(
-        BUFFERS, "guess = (-(-last // layout.block) - block)", "guess = (blocks - block)", BLOCKS, "reads on to the end of chunks"
+        BUFFERS,
+        "guess = (-(-box.last // layout.block) - block)",
+        "guess = (blocks - block)",
+        BLOCKS,
+        "reads on to the end of chunks",
     ),
     Mutant(UNSHUFFLE, "width - 1 - plane if swap else plane", "plane", VALUES, "bytes of planes in the file's order"),
     Mutant(

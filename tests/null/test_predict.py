@@ -183,7 +183,7 @@ def test_what_one_search_knows_changes_no_other_plan(scan, monkeypatch):
 
     def plans():
         found = []
-        for memory in (780_000, 800_000, 850_000, 950_000, 1_100_000, None):
+        for memory in (784_000, 800_000, 850_000, 950_000, 1_100_000, None):
             plan = fp.plan_reconstruct(scan, memory=memory, **options)
             assert memory is None or plan.footprint.total <= memory
             found.append((plan.key, plan.footprint, plan.seconds, plan.notes, plan.slow))

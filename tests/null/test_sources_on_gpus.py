@@ -23,12 +23,12 @@ def test_a_gpu_takes_the_image_whole_where_it_can(monkeypatch):
     parts = fp.plan_find_sources((3000, 3000), memory="50MB", device="null:h100", **options)
     assert whole.n_parts == 1 < parts.n_parts and parts.footprint.total <= 50e6 < whole.footprint.total
     with pytest.raises(fp.BudgetError) as caught:
-        fp.plan_find_sources((3000, 3000), memory="7MB", device="null:h100", **options)
+        fp.plan_find_sources((3000, 3000), memory=6_500_000, device="null:h100", **options)
     least = fp.plan_find_sources((3000, 3000), memory=caught.value.smallest, device="null:h100", **options)
     assert least.footprint.total <= caught.value.smallest < 20e6
     monkeypatch.setenv("FOOTPRINT_DEVICE", "null:h100")
     assert fp.plan_find_sources((3000, 3000), memory="50MB", **options).limits == whole.limits
-    less = fp.plan_find_sources((3000, 3000), memory="7MB", **options)
+    less = fp.plan_find_sources((3000, 3000), memory=6_500_000, **options)
     assert less.limits.host and less.n_parts > 1
 
 
