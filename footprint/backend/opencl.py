@@ -35,8 +35,8 @@ _ALIGN = 128
 # The share of the device's memory that callers' arrays may have in buffers of their pages: one in so many.
 _PINNED = 16
 _SHARED_MEMORY = cl.device_svm_capabilities.COARSE_GRAIN_BUFFER
-# Bytes that are set to zero by one command: NVIDIA's driver never ends one of more than 2 GiB.
-_ZEROED = 1 << 30
+# Bytes that one command copies or sets to zero: NVIDIA's driver never ended one that set 3 GB to zero.
+_AT_ONCE = 1 << 30
 
 
 class View(NamedTuple):
@@ -74,9 +74,7 @@ def _found() -> list[Any]:
     try:
         return [device for platform in cl.get_platforms() for device in platform.get_devices()]
     except cl.Error as error:
-        raise BackendError(
-            "opencl", f"no platform responds ({error})", "install a driver, or pocl-opencl-icd for the CPU"
-        ) from None
+        raise BackendError("opencl", f"no platform responds: {error}", "install a driver, or pocl-opencl-icd for the CPU") from None
 
 
 def _device(index: int) -> Any:
@@ -169,8 +167,16 @@ class OpenClBackend(Backend):
 
     def _zero(self, memory: np.ndarray) -> None:
         """Queue it, for bytes of the device."""
-        for start in range(0, memory.nbytes, _ZEROED):
-            cl.enqueue_svm_memfill(self.queue, cl.SVM(memory[start : start + _ZEROED]), np.zeros(1, np.uint8))
+        for start in range(0, memory.nbytes, _AT_ONCE):
+            cl.enqueue_svm_memfill(self.queue, cl.SVM(memory[start : start + _AT_ONCE]), np.zeros(1, np.uint8))
+
+    def _copy(self, dst: Any, src: Any) -> Any:
+        """Queue it, from and to memory as PyOpenCL takes it; the event of its end."""
+        if dst.mem.nbytes <= _AT_ONCE:
+            return cl.enqueue_copy(self.queue, dst, src, is_blocking=False)
+        to, of = (side.mem.reshape(-1).view(np.uint8) for side in (dst, src))
+        both = ((cl.SVM(to[i : i + _AT_ONCE]), cl.SVM(of[i : i + _AT_ONCE])) for i in range(0, to.nbytes, _AT_ONCE))
+        return [cl.enqueue_copy(self.queue, *one, is_blocking=False) for one in both][-1]
 
     def free(self, block: Block) -> None:
         """Release it once the queue is done with it."""
@@ -241,7 +247,7 @@ class OpenClBackend(Backend):
                 # PyOpenCL takes writable memory only, even to read it.
                 window: Any = (ctypes.c_char * host.nbytes).from_address(host.ctypes.data)
                 host = np.frombuffer(window, host.dtype)
-            copied = cl.enqueue_copy(self.queue, dst.memory, cl.SVM(host), is_blocking=False)
+            copied = self._copy(dst.memory, cl.SVM(host))
             if not self.reaches(host):
                 copied.wait()
 
@@ -251,7 +257,7 @@ class OpenClBackend(Backend):
             return
         whole = dst.flags.c_contiguous and dst.dtype == np.dtype(src.spec.dtype)
         target = dst if whole else np.empty(src.spec.shape, src.spec.dtype)
-        copied = cl.enqueue_copy(self.queue, cl.SVM(target), src.memory, is_blocking=False)
+        copied = self._copy(cl.SVM(target), src.memory)
         if wait or not whole or not self.reaches(target):
             copied.wait()
         if not whole:
@@ -303,7 +309,7 @@ class OpenClBackend(Backend):
         if dst.memory is None:
             return
         if dst.spec.dtype == src.spec.dtype:
-            cl.enqueue_copy(self.queue, dst.memory, src.memory)
+            self._copy(dst.memory, src.memory)
         else:
             self.launch(self.compile("cast", (src.spec, dst.spec), {}), (src, dst))
 

@@ -349,20 +349,26 @@ def test_memory_that_is_short_gives_pinned_arrays_up(bus, monkeypatch, rng):
     assert tried[0] and not tried[-1]
 
 
-def test_memory_is_zero_to_its_end_however_little_a_command_clears(device, backend, monkeypatch):
+@pytest.mark.parametrize("dtype", ["u1", "f8"])
+def test_more_than_one_command_clears_or_copies(device, backend, monkeypatch, dtype):
     """NVIDIA's OpenCL never ends a fill of more than 2 GiB."""
     if not device.startswith("opencl"):
-        pytest.skip("what clears memory in pieces is OpenCL")
-    monkeypatch.setattr("footprint.backend.opencl._ZEROED", 1000)
-    spec, part = ArraySpec((3001,), "uint8"), ArraySpec((2001,), "uint8")
-    block, got = backend.alloc(spec.nbytes), np.ones(spec.shape, np.uint8)
+        pytest.skip("what clears and copies memory in pieces is OpenCL")
+    monkeypatch.setattr("footprint.backend.opencl._AT_ONCE", 1000)
+    wanted = np.arange(3003).astype(dtype).reshape(3, -1)
+    spec, part = ArraySpec(wanted.shape, dtype), ArraySpec((2000,), "uint8")
+    block, got = backend.alloc(2 * spec.nbytes), np.ones(wanted.shape, dtype)
     try:
-        view = backend.view(block, 0, spec)
+        view, other = backend.view(block, 0, spec), backend.view(block, spec.nbytes, spec)
         backend.read(got, view)
         assert not got.any()
-        backend.write(view, np.full(spec.shape, 7, np.uint8))
+        backend.write(view, wanted)
+        backend.copy(other, view)
         backend.clear(backend.view(block, 500, part))
+        backend.read(got, other)
+        assert np.array_equal(got, wanted)
         backend.read(got, view)
     finally:
         backend.free(block)
-    assert not got[500:2501].any() and (got[:500] == 7).all() and (got[2501:] == 7).all()
+    wanted.reshape(-1).view(np.uint8)[500:2500] = 0
+    assert np.array_equal(got, wanted)

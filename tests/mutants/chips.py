@@ -1,4 +1,4 @@
-"""Faults in a GPU's transforms of tiles, sums in strips and passes over what is set in an image."""
+"""Faults in a GPU's transforms of tiles, sums in strips, passes over what is set in an image, and copies."""
 
 from tests.mutants import Mutant
 
@@ -152,5 +152,13 @@ MUTANTS = [
         (MEASURE + "range_of_values",),
         "sums of the faintest float64 values are none",
         devices="cpu,opencl",
+    ),
+    Mutant(
+        "footprint/backend/opencl.py",
+        "cl.SVM(of[i : i + _AT_ONCE])",
+        "cl.SVM(of[:_AT_ONCE])",
+        ("tests/backend/test_pinned.py::test_more_than_one_command_clears_or_copies",),
+        "every gigabyte of a large copy is its first",
+        devices="opencl",
     ),
 ]
