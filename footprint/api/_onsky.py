@@ -137,7 +137,8 @@ def _plainly(wcs: Any, turns: list[np.ndarray]) -> Callable[[np.ndarray], tuple[
     radian, degree = units.deg.to(units.rad), units.rad.to(units.deg)
 
     def plainly(xy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        axes = wcs.all_pix2world(xy, 0)
+        # It counts pixels from 1 in the array that it is given, and what is put back is not always what was there.
+        axes = wcs.all_pix2world(xy.copy(), 0)
         ra, dec = axes[:, wcs.wcs.lng].copy(), axes[:, wcs.wcs.lat].copy()
         _wrap(ra, 360.0)
         if turns:

@@ -116,7 +116,7 @@ class Selected:
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._scan, name)
         if name in _BY_ROWS:
-            return lambda n_rows: value(n_rows * self.binning)
+            return lambda *rows: value(*(n * self.binning for n in rows))
         if name == "decoding":
             return lambda n_frames, n_rows: value(n_frames, n_rows * self.binning)
         return value

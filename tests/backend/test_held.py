@@ -129,6 +129,14 @@ def test_what_is_known_is_measured(rng, monkeypatch):
     equal(table, by_parts(fp.measure_at, image, at, **about))
 
 
+def test_places_stay_to_the_last_bit_what_they_were_given_as(rng):
+    """A WCS counts from 1 in the array that it is given: places on the sky came from the caller's own."""
+    image, at = rng.standard_normal((60, 50)), rng.uniform(1, 48, (300, 2))
+    before = at.copy()
+    table = fp.measure_at(image, at, header=SKY, device="cpu")
+    assert np.array_equal(at, before) and np.array_equal(table["x"], before[:, 0]) and np.array_equal(table["y"], before[:, 1])
+
+
 def test_places_without_data_and_two_at_one(rng):
     [image], at = points(rng, [12.0])
     image[10:34, 10:34] = np.nan

@@ -24,4 +24,11 @@ MUTANTS = [
         ("tests/backend/test_local_deblend.py::test_labels_take_the_place_of_basins",),
         "labels have memory of their own beside the basins they are painted from",
     ),
+    Mutant(
+        "footprint/api/_onsky.py",
+        "wcs.all_pix2world(xy.copy(), 0)",
+        "wcs.all_pix2world(xy, 0)",
+        ("tests/backend/test_held.py::test_places_stay_to_the_last_bit_what_they_were_given_as",),
+        "a WCS counts from 1 in the caller's own array",
+    ),
 ]
