@@ -83,13 +83,13 @@ DEVICE void tell_scale(volatile GLOBAL const T *some, LOCAL f64 *fold, LOCAL f64
   for (i32 i = t; i < BINS / 2; i += NT) counts[i] = 0;
   if (t < 9) found[t] = SAMPLED;
   BARRIER();
-  for (i32 i = t; i < SAMPLED; i += NT) if (some[i] >= -LARGEST && some[i] <= LARGEST) ATOMIC_MIN_L(&found[i * 9 / SAMPLED], (u32)i);
+  for (i32 i = t; i < SAMPLED; i += NT) if (FINITE(some[i])) ATOMIC_MIN_L(&found[i * 9 / SAMPLED], (u32)i);
   BARRIER();
   if (t == 0) d[CENTER] = middle_of_nine(some, found);
   BARRIER();
   const T center = (T)d[CENTER];
   for (i32 i = t; i < SAMPLED; i += NT)
-    if (some[i] >= -LARGEST && some[i] <= LARGEST) {
+    if (FINITE(some[i])) {
       const T off = some[i] < center ? center - some[i] : some[i] - center;
       ATOMIC_ADD_L(&counts[(i32)((key_of(off) - TOP) >> shift)], (u32)1);
     }

@@ -75,6 +75,7 @@
 #define VECTOR f32x4
 #define WIDTH 4
 #endif
+#define FINITE(x) ((x) >= -LARGEST && (x) <= LARGEST)
 #define TOP ((KEY)1 << (KEY_BITS - 1))
 
 DEVICE f64 larger(f64 a, f64 b) { return a > b ? a : b; }
