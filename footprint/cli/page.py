@@ -22,7 +22,7 @@ _PIECE = 3 << 14
 _STYLE = """
 body { font: 15px/1.5 sans-serif; max-width: 1100px; margin: 2em auto; padding: 0 1em; color: #222 }
 table { border-collapse: collapse; margin: 0 0 1em } td, th { padding: .15em .8em .15em 0; text-align: left; vertical-align: top }
-td:last-child { overflow-wrap: anywhere } td:first-child, td.n { white-space: nowrap } td.n { text-align: right }
+td:last-child { overflow-wrap: anywhere } td:not(:last-child), td.n { white-space: nowrap } td.n { text-align: right }
 figure { display: inline-block; margin: .5em 1em .5em 0; vertical-align: top } img { max-width: 100%; border: 1px solid #ccc }
 .bar { height: .7em; min-width: 1px } .p { background: #9bbcd8 } .m { background: #d8763b }
 """

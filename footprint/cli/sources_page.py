@@ -88,7 +88,8 @@ def _body(image: Any, catalogue: Any, plan: Any, figures: Mapping[str, Any], par
     unit = catalogue["flux"].unit
     yield from bars(catalogue["flux"].data, f"flux{f' in {unit}' if unit else ''}", "Sources by flux")
     yield "<h2>Background and noise</h2>\n"
-    yield from _levels(catalogue, str(figures.get("unit", "")))
+    # As the table beside it writes it.
+    yield from _levels(catalogue, str(catalogue["peak"].unit or figures.get("unit", "")))
     yield from plan_and_figures(plan, figures, "from the first row read to the last written", parameters)
 
 

@@ -194,6 +194,19 @@ def test_other_ways(image, tmp_path):
     assert not (tmp_path / "out" / "a<b>'.html").exists()
 
 
+def test_units_are_written_in_one_way(tmp_path):
+    """Background and noise had the header's JY/BEAM beside a table in Jy / beam."""
+    data = np.random.default_rng(4).standard_normal((40, 50)).astype("f4")
+    data[20:23, 20:23] += 50
+    fits.writeto(
+        tmp_path / "a.fits", data, fits.Header({"BUNIT": "JY/BEAM", "BMAJ": 0.01, "BMIN": 0.01, "CDELT1": -0.002, "CDELT2": 0.002})
+    )
+    run(tmp_path / "a.fits", "--report", tmp_path / "page.html", "--sigma", 9)
+    words = Page(tmp_path / "page.html").words
+    at = words.index("background")
+    assert words[at + 2] == "Jy / beam", words[at : at + 3]
+
+
 def test_a_real_browser_shows_it(page):
     """An island and its row are chosen together, rows are sorted and filtered, nothing is fetched, no other script runs."""
     names = [column["name"] for column in data_of(page)["columns"]]
