@@ -7,7 +7,11 @@ from dataclasses import replace
 import pytest
 
 import footprint as fp
+from footprint.backend.null import PROFILES
 from footprint.backend.registry import device_limits
+from footprint.errors import LimitError
+from footprint.kernels.common.launch import A
+from footprint.kernels.deblend.gpu_parts import Part
 from footprint.ops.elsewhere import Elsewhere
 from footprint.ops.job import plan_op
 from footprint.ops.search import Rules
@@ -52,3 +56,10 @@ def test_a_gpu_counts_places_by_32_bits():
     assert plan.n_parts > 2 and plan.outputs[3].spec.shape[0] > 5e6
     with pytest.raises(fp.ShapeError, match="image: got 4294967295 pixels, wanted at most 4294967294 where a GPU"):
         fp.plan_find_sources((65537, 65535), **options)
+
+
+def test_a_part_of_more_pixels_than_31_bits_count_is_refused():
+    """Its size was handed to a kernel as it was, a negative number."""
+    arrays = A(0), A(1), A(2)
+    with pytest.raises(LimitError, match="image: got 2621440000 pixels, wanted at most 2147"):
+        Part(PROFILES["h100"], ArraySpec((65536, 40000)), 0, arrays, 3, first=0, height=65536, sigma=5.0, connectivity=4)
