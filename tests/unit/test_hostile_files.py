@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 
 import footprint as fp
+from footprint.io.picture import is_picture
 from tests.unit.io_files import frames, nxtomo
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -258,3 +260,27 @@ def test_a_header_of_999_long_axes_is_truncated(tmp_path):
     (tmp_path / "long.fits").write_text(text.ljust(-(-len(text) // 2880) * 2880))
     with pytest.raises(fp.FormatError, match=r"is truncated: its header declares over 2\^\d+ bytes"):
         fp.open_image(tmp_path / "long.fits")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs pipes that have a name")
+def test_a_pipe_is_named_as_one_and_nobody_waits_for_it(tmp_path):
+    """`footprint convolve` waited for somebody to write, without a word; others called the pipe an empty file."""
+    os.mkfifo(tmp_path / "pipe.fits")
+    end = os.open(tmp_path / "pipe.fits", os.O_RDWR | os.O_NONBLOCK)
+    try:
+        os.write(end, b"SIMPLE  =")
+        assert not is_picture(tmp_path / "pipe.fits")
+        for open_one in (fp.open_image, fp.open_scan):
+            with pytest.raises(fp.FormatError, match="is a pipe or a device, not"):
+                open_one(tmp_path / "pipe.fits")
+        assert os.read(end, 99) == b"SIMPLE  ="
+    finally:
+        os.close(end)
+
+
+def test_names_that_lead_nowhere(tmp_path):
+    (tmp_path / "ring.fits").symlink_to(tmp_path / "ring.fits")
+    with pytest.raises(fp.FormatError, match="ring.fits: is a link that leads to no file"):
+        fp.open_image(tmp_path / "ring.fits")
+    with pytest.raises(fp.FormatError, match="'': is not a name; give that of an image"):
+        fp.open_image("")
