@@ -280,7 +280,7 @@ def test_a_pipe_is_named_as_one_and_nobody_waits_for_it(tmp_path):
 
 def test_names_that_lead_nowhere(tmp_path):
     (tmp_path / "ring.fits").symlink_to(tmp_path / "ring.fits")
-    with pytest.raises(fp.FormatError, match="ring.fits: is a link that leads to no file"):
+    with pytest.raises(fp.FormatError, match=r"ring\.fits: is a link that leads to no file"):
         fp.open_image(tmp_path / "ring.fits")
     with pytest.raises(fp.FormatError, match="'': is not a name; give that of an image"):
         fp.open_image("")
