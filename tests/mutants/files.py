@@ -17,6 +17,13 @@ BLOCKS = (CODED + "only_blocks_that_hold_the_rows_are_read",)
 
 MUTANTS = [
     Mutant(
+        "footprint/io/tiff_pages.py",
+        "            remembered, passed, power = at, 0, 2 * power",
+        "            remembered, passed, power = at, 0, power",
+        ("tests/unit/test_hostile_files.py::test_pages_that_lead_back_to_one_before",),
+        "of the pages passed the last one is remembered, so that a ring of several is never seen",
+    ),
+    Mutant(
         "footprint/io/picture.py",
         "if not stat.S_ISREG(os.stat(path).st_mode):",
         "if False:",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import re
+import struct
 import subprocess
 import sys
 import zlib
@@ -15,9 +16,11 @@ import h5py
 import hdf5plugin
 import numpy as np
 import pytest
+import tifffile
 
 import footprint as fp
 from footprint.io.picture import is_picture
+from footprint.io.tiff_pages import open_tiff
 from tests.unit.io_files import frames, nxtomo
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -284,3 +287,24 @@ def test_names_that_lead_nowhere(tmp_path):
         fp.open_image(tmp_path / "ring.fits")
     with pytest.raises(fp.FormatError, match="'': is not a name; give that of an image"):
         fp.open_image("")
+
+
+@pytest.mark.parametrize("big", [False, True], ids=["classic", "BigTIFF"])
+@pytest.mark.parametrize("first", [0, 2])
+@pytest.mark.parametrize("order", "<>")
+def test_pages_that_lead_back_to_one_before(tmp_path, order, first, big):
+    """The library followed them until memory was full: a file of 4 KB hung `footprint convolve`."""
+    path = tmp_path / "ring.tif"
+    with tifffile.TiffWriter(path, byteorder=order, bigtiff=big) as writer:
+        for _ in range(5):
+            writer.write(np.ones((6, 7), "u2"), photometric="minisblack", metadata=None)
+    with open_tiff(path) as file:
+        offsets, last = [page.offset for page in file.pages], file.pages[-1]
+        at = last.offset + (8 + 20 * len(last.tags) if big else 2 + 12 * len(last.tags))
+    assert fp.open_scan(path, angles=range(5)).shape[0] == 5
+    with open(path, "r+b") as file:
+        file.seek(at)
+        file.write(struct.pack(order + ("Q" if big else "I"), offsets[first]))
+    with pytest.raises(fp.FormatError, match="list of pages that leads back into itself"):
+        fp.open_scan(path)
+    assert not is_picture(path)
