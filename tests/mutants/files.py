@@ -18,10 +18,10 @@ BLOCKS = (CODED + "only_blocks_that_hold_the_rows_are_read",)
 MUTANTS = [
     Mutant(
         "footprint/io/tiff_pages.py",
-        "            remembered, passed, power = at, 0, 2 * power",
-        "            remembered, passed, power = at, 0, power",
+        "if at == remembered:",
+        "if at >= remembered:",
         ("tests/unit/test_hostile_files.py::test_pages_that_lead_back_to_one_before",),
-        "of the pages passed the last one is remembered, so that a ring of several is never seen",
+        "a page after the one that is remembered passes for it",
     ),
     Mutant(
         "footprint/io/picture.py",
