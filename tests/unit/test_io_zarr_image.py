@@ -141,7 +141,7 @@ def test_a_codec_that_the_library_refuses_is_one_sentence(tmp_path, rng):
     about = (tmp_path / "a.zarr" / ".zarray").read_text()
     assert '"level"' in about
     (tmp_path / "a.zarr" / ".zarray").write_text(about.replace('"level"', '"depth"'))
-    with pytest.raises(fp.FormatError, match="its description cannot be read .*depth"):
+    with pytest.raises(fp.FormatError, match=r"its description cannot be read .*depth"):
         fp.open_image(tmp_path / "a.zarr")
 
 
