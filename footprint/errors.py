@@ -1,18 +1,35 @@
 """The errors Footprint raises. Each takes the numbers and writes its own sentence.
 
-Every one of them is a mistake or a limit the user can act on: the command line prints the sentence and exits with code 2.
+Every one of them is a mistake or a limit the user can act on: the command line prints the sentence and exits with code 2. `warn` is
+for what the user should know and the job survives.
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import os
+import sys
+import warnings
 from collections.abc import Mapping, Sequence
 
 from footprint.units import format_bytes
+
+# Files whose frames are no caller's: ours, and those of Python that stand between a context or a wrapper and its user.
+_OURS = (os.path.dirname(os.path.abspath(__file__)) + os.sep, contextlib.__file__, functools.__file__)
 
 
 def printable(text: str) -> str:
     """Text that is safe on a terminal: control characters and broken bytes, as a name may hold, become ``\\x1b`` and such."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode("ascii") for c in text)
+
+
+def warn(sentence: str) -> None:
+    """Warn of something, at the caller's own line: Python names that line, and by default says the same there only once."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(printable(sentence), UserWarning, stacklevel=level)
 
 
 class FootprintError(Exception):

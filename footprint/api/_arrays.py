@@ -219,7 +219,9 @@ def check_writable(given: Array, array: Any, name: str) -> None:
         raise ArgumentError(name, kind_of(array), "an array that can be changed in place")
     if given.device == "cpu" and not given.data.flags.writeable:
         raise ShapeError(name, "a read-only array", "a writable one")
-    if 0 in given.data.strides and any(n > 1 and not step for n, step in zip(given.data.shape, given.data.strides)):
+    data = given.data
+    # NumPy gives an array without elements strides of 0.
+    if 0 in data.strides and data.size and any(n > 1 and not step for n, step in zip(data.shape, data.strides)):
         raise ShapeError(name, "a view that repeats its elements (a stride of 0)", "an array with memory for every element")
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
-from footprint.errors import ArgumentError, choose, flag
+from footprint.errors import ArgumentError, choose, flag, warn
 from footprint.kernels.dropouts.contract import LONGEST
 from footprint.plan.faces import Region
 from footprint.units import counted
@@ -101,13 +100,13 @@ class Watch:
         if self._dropouts:
             found = f"{self._dropouts} of {self._pixels} in row {self._row}, and in others alike"
             what = f"{path} has dropouts, pixels without light among others: {found}; they are replaced from their neighbours"
-            warnings.warn(what, UserWarning, stacklevel=4)
+            warn(what)
         if self._unknown:
             found = f"{self._unknown} of {self._pixels} in row {self._row}, and perhaps in others"
             what = f"{path} has values that are NaN or infinite: {found}; they are replaced from their neighbours along the row"
             if self._lost:
                 what += f", but {counted(self._lost, 'projections')} without any other there must count as air"
-            warnings.warn(what, UserWarning, stacklevel=4)
+            warn(what)
 
 
 def look_now(scan: Any, row: int) -> None:
@@ -150,7 +149,7 @@ def with_light(scan: Any, row: int, shifts: Any, axis_shifts: Any) -> tuple[Any,
         return scan, shifts, axis_shifts
     left = Without(scan, found)
     said = f"{left} are left out; give black_frames=keep to include them"
-    warnings.warn(f"{getattr(scan, 'path', 'the scan')} has {said}", UserWarning, stacklevel=3)
+    warn(f"{getattr(scan, 'path', 'the scan')} has {said}")
     return left, left.of(shifts), left.of(axis_shifts)
 
 

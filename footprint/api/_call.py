@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from footprint.api._arrays import Array, Memory, Progress, limits_and_budget
 from footprint.backend.device import parse
 from footprint.backend.memory import pages_return
 from footprint.backend.registry import running_backend
+from footprint.errors import warn
 from footprint.ops.base import Op
 from footprint.ops.job import Meeting, plan_op
 from footprint.plan.bind import BoundPlan
@@ -139,7 +139,7 @@ def call(
         if on_plan is not None:
             on_plan(plan)
         if plan.slow:
-            warnings.warn(f"{name} runs in {plan.slow}", UserWarning, stacklevel=4)
+            warn(f"{name} runs in {plan.slow}")
         bound = bind(plan, running_backend(name_of))
     elif on_plan is not None:
         on_plan(bound.plan)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,7 +14,7 @@ from footprint.api._search import Search
 from footprint.api._sky import Sky
 from footprint.api._table import Columns
 from footprint.api.sigma_clip import Clip
-from footprint.errors import ArgumentError
+from footprint.errors import ArgumentError, warn
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
 from footprint.ops.search import BEAMED
 
@@ -113,5 +112,5 @@ def catalogue(
     if told:
         meta["warnings"] = "; ".join(told)
     for sentence in told:
-        warnings.warn(sentence, UserWarning, stacklevel=3)
+        warn(sentence)
     return columns.table()

@@ -102,7 +102,8 @@ def meaning(name: str) -> Meaning | None:
         if not mark:
             return None
         image = f"{last}_{image}" if image else last
-    said = found.description + (f" {number[1]}" if number else "") + (f", in the image {image}" if image else "")
+    said = found.description.replace("the aperture", f"aperture {number[1]}" if number else "the aperture")
+    said += f", in the image {image}" if image else ""
     return found._replace(description=said)
 
 

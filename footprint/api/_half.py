@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 
 from footprint.api._tomo import numbers
-from footprint.errors import ArgumentError
+from footprint.errors import ArgumentError, warn
 from footprint.ops.backproject import Geometry, angle_weights
 from footprint.ops.base import Table
 from footprint.ops.half_acquisition import HalfAcquisition, check_turn, farthest, is_turn
@@ -61,18 +60,14 @@ def width_of(scan: Any, half: bool, center: Any) -> int:
 def say_of_field(field: HalfAcquisition | None, angles: np.ndarray, n_x: int, center: float) -> None:
     """Warn of what a half acquisition did not see, and of a scan that looks like one and is not reconstructed as one."""
     if field is not None and field.unseen:
-        warnings.warn(
+        warn(
             f"the rotation axis lies {field.unseen:.2f} pixels beyond the detector's edge: "
-            "what was never seen is filled with its last pixel",
-            UserWarning,
-            stacklevel=3,
+            "what was never seen is filled with its last pixel"
         )
     elif field is None and _FAR * n_x < abs(center - (n_x - 1) / 2) <= n_x / 2 + farthest(n_x) and is_turn(angles):
-        warnings.warn(
+        warn(
             f"the rotation axis {center:.2f} lies near the edge of the {n_x} pixels of the detector, and the angles are a whole "
-            "turn: if this is a half acquisition, give half_acquisition=True",
-            UserWarning,
-            stacklevel=3,
+            "turn: if this is a half acquisition, give half_acquisition=True"
         )
 
 
@@ -89,11 +84,9 @@ def say_of_axis(geometry: Geometry, widened: bool = True) -> None:
         margin = math.ceil((high - low - geometry.n_x) / 2)
         how = f"centered=True with margin={margin}" if widened else f"roi={(low, high) * 2}"
         wider = f"; {how} makes slices that hold everything that was seen"
-    warnings.warn(
+    warn(
         f"the rotation axis lies {-geometry.inside:.2f} pixels beyond the detector's edge: no pixel of a slice was seen from all "
-        f"directions, so values are too low and some edges are missing{wider}",
-        UserWarning,
-        stacklevel=4,
+        f"directions, so values are too low and some edges are missing{wider}"
     )
 
 
@@ -101,9 +94,7 @@ def say_of_wedge(angles: np.ndarray, turn: bool) -> None:
     """Warn where a wedge of directions is missing: what a filtered backprojection makes of the others is too low by its share."""
     unseen = 1 - float(angle_weights(angles, turn).sum()) / np.pi
     if unseen > _UNSEEN:
-        warnings.warn(
+        warn(
             f"{unseen * 180:.3g} of 180 degrees of directions were not seen: values are too low, by about {unseen:.0%} on average, "
-            "and edges along those directions are blurred; method='sirt' fits what was seen",
-            UserWarning,
-            stacklevel=3,
+            "and edges along those directions are blurred; method='sirt' fits what was seen"
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from footprint.api._call import Face, Stream
 from footprint.api._counts import Tally
 from footprint.api._tomo import angles_of, numbers
 from footprint.dtypes import read_dtype
-from footprint.errors import ArgumentError, FormatError, ShapeError, flag
+from footprint.errors import ArgumentError, FormatError, ShapeError, flag, warn
 from footprint.kernels.flat.contract import DEAD
 from footprint.ops.base import Table
 from footprint.ops.flatfield import Flat, check_shifts
@@ -284,12 +283,10 @@ def say_of_logarithms(scan: Any, log: bool, i0: str | float) -> None:
     darks = getattr(scan, "n_darks", 0)
     if not log and (scan.n_flats or darks):
         found = f"{counted(scan.n_flats, 'flats')} and {counted(darks, 'darks')}"
-        warnings.warn(
-            f"log=False treats the projections as line integrals: the scan's {found} are not used", UserWarning, stacklevel=3
-        )
+        warn(f"log=False treats the projections as line integrals: the scan's {found} are not used")
     if i0 != "auto" and (scan.n_flats or not log):
         why = "the scan has flats, which give the open beam" if log else "projections are line integrals"
-        warnings.warn(f"i0={i0!r} is not used: {why}", UserWarning, stacklevel=3)
+        warn(f"i0={i0!r} is not used: {why}")
     if not log or scan.n_flats or i0 != "auto" or np.dtype(getattr(scan, "counted", scan.dtype)).kind != "f":
         return
     _, n_z, n_x = scan.shape
@@ -298,7 +295,7 @@ def say_of_logarithms(scan: Any, log: bool, i0: str | float) -> None:
     share = float(np.mean(row <= 0))
     if share > _NEGATIVE:
         found = f"{share:.0%} of the middle row of the first projection are not above 0, as transmissions are"
-        warnings.warn(f"{found}: if the projections are line integrals already, give log=False", UserWarning, stacklevel=3)
+        warn(f"{found}: if the projections are line integrals already, give log=False")
 
 
 def pixel_size_of(scan: Any, given: float | str | None) -> float | None:

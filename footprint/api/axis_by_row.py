@@ -11,7 +11,7 @@ import numpy as np
 
 from footprint.api._arrays import Memory
 from footprint.api.rotation_axis import Search, per_slice, rotation_axis, searched
-from footprint.errors import ArgumentError, FormatError
+from footprint.errors import ArgumentError, FormatError, warn
 
 # Places over the detector's height where the axis is searched, and degrees that it may lean for them to be searched narrowly.
 _BANDS, _LEAN = 12, 5.0
@@ -197,7 +197,7 @@ def _judge(axis: AxisByRow) -> None:
     others = "look at single rows with center=try:A:B:STEP, or give center=N"
     if share < _AGREE:
         wrong = f"the axis was not found, or lies elsewhere, at {len(axis.used) - axis.used.sum()} of {len(axis.used)} heights"
-        warnings.warn(f"the rotation axis by rows is doubtful: {wrong}; {others}", UserWarning, stacklevel=3)
+        warn(f"the rotation axis by rows is doubtful: {wrong}; {others}")
     elif axis.spread > _SPREAD:
         wrong = f"heights lie {axis.spread:.2f} pixels from it (their standard deviation)"
-        warnings.warn(f"the rotation axis by rows is uncertain: {wrong}; {others}", UserWarning, stacklevel=3)
+        warn(f"the rotation axis by rows is uncertain: {wrong}; {others}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from footprint.api._arrays import Memory
 from footprint.api.axis_by_row import AxisByRow, by_row
 from footprint.api.untilt import MOST, untilt_of
-from footprint.errors import ArgumentError
+from footprint.errors import ArgumentError, warn
 
 # Searches at most, and degrees that are nothing: half a pixel over ten thousand.
 _TURNS, _NOTHING = 6, 3e-3
@@ -138,4 +137,4 @@ def _judge(tilt: Tilt, axis: AxisByRow) -> None:
     else:
         return
     fix = "give the tilt in degrees, or leave projections as they are"
-    warnings.warn(f"the tilt of {tilt.degrees:.3f} degrees is doubtful: {wrong}; {fix}", UserWarning, stacklevel=3)
+    warn(f"the tilt of {tilt.degrees:.3f} degrees is doubtful: {wrong}; {fix}")

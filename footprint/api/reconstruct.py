@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
@@ -22,7 +21,7 @@ from footprint.api._way import How, array, axis_of, taker, writing
 from footprint.api.axis_by_row import axis_found
 from footprint.api.fbp import Filtered
 from footprint.api.rotation_axis import plan_rotation_axis, searches
-from footprint.errors import ArgumentError, BudgetError
+from footprint.errors import ArgumentError, BudgetError, warn
 from footprint.kernels.common.borders import shows_borders
 from footprint.ops.dropouts import Dropouts
 from footprint.ops.fbp import Fbp
@@ -272,7 +271,7 @@ def _say_of_pixels(path: str, counts: PixelCounts, on_counts: Callable[[PixelCou
     if counts.saturated > _SATURATED * counts.values:
         found = f"{counts.saturated / counts.values:.1%} of its values are saturated ({counts.level:g} and more)"
         what = f"{path}: {found} and were replaced from their neighbours; saturation='none' takes them as they are"
-        warnings.warn(what, UserWarning, stacklevel=4)
+        warn(what)
     if on_counts is not None:
         on_counts(counts)
 

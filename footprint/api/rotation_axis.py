@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -12,7 +11,7 @@ import numpy as np
 from footprint.api._arrays import Memory
 from footprint.api._call import Face, Stream, call, planned
 from footprint.api._scan import ScanJob, job_of
-from footprint.errors import ArgumentError, BudgetError, choose
+from footprint.errors import ArgumentError, BudgetError, choose, warn
 from footprint.ops.base import Op, Table
 from footprint.ops.flatfield import DeadPixels, MinusLog, Rows, Sinograms
 from footprint.ops.fourier_metric import FourierMetric
@@ -167,7 +166,7 @@ def _judge(axis: Axis, doubtful: float, against: str) -> None:
         text = f"the rotation axis {axis.center:.2f} is uncertain: {against}; {others}"
     else:
         return
-    warnings.warn(text, UserWarning, stacklevel=3)
+    warn(text)
 
 
 def plan_rotation_axis(

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from footprint.errors import ArgumentError, printable
+from footprint.errors import ArgumentError, printable, warn
 
 
 class Log:
@@ -48,7 +48,7 @@ class Log:
                 raise OSError("the disk is full")
         except OSError as error:
             self.close()
-            warnings.warn(f"the log ends here: it could not be written ({error.strerror or error})", UserWarning, stacklevel=2)
+            warn(f"the log ends here: it could not be written ({error.strerror or error})")
 
     def close(self) -> None:
         """Close the file; lines are no longer written."""

@@ -108,6 +108,8 @@ def jobs_of(images: Sequence[str], outputs: Mapping[str, str | None], suffix: st
     for image in images:
         files: dict[str, Any] = {}
         for option, name in outputs.items():
+            if name == "":
+                raise ArgumentError(f"--{_word(option)}", "''", "the name of a file or folder")
             # An image in Zarr is a folder, too.
             folder = name is not None and not called(name, "zarr") and (name.endswith("/") or Path(name).is_dir())
             if name is not None and len(images) > 1 and not folder:

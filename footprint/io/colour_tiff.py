@@ -9,6 +9,7 @@ import numpy as np
 
 from footprint.io.frames import existing_file, reading
 from footprint.io.kinds import begins
+from footprint.io.tiff_pages import open_tiff
 
 _RGB = 2
 """What TIFF calls it."""
@@ -21,9 +22,7 @@ def is_colour(path: str | os.PathLike[str]) -> bool:
     try:
         if not begins(path, "tiff"):
             return False
-        import tifffile
-
-        with tifffile.TiffFile(path) as file:
+        with open_tiff(path) as file:
             return _pages(file) is not None
     except Exception:  # of a parser that is fed damaged bytes; who reads the file as TIFF says what is wrong with it
         return False
@@ -52,12 +51,10 @@ class ColourTiff:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        import tifffile
-
         self.path = os.fspath(path)
         existing_file(path, "a picture")
         with reading(path, "the picture"):
-            self._file = tifffile.TiffFile(path)
+            self._file = open_tiff(path)
             self._series = _pages(self._file)
             page = self._series.keyframe
             profile, turned = page.tags.get("InterColorProfile"), page.tags.get(ORIENTATION)

@@ -223,12 +223,14 @@ def _choose(path: str, source: Inflated | Plain, extension: int | str | None) ->
     seen: list[str] = []
     for unit in units(path, source):
         name = unit.text("EXTNAME") or ("PRIMARY" if unit.index == 0 else "")
-        asked = extension == unit.index or (isinstance(extension, str) and extension.upper() == name.upper())
+        version = unit.number("EXTVER", 1)
+        called = (name.upper(), f"{name.upper()},{version}")
+        asked = extension == unit.index or (isinstance(extension, str) and extension.upper().replace(", ", ",") in called)
         if asked and not unit.is_image:
             raise FormatError(path, f"holds no image in extension {extension}")
         if asked or (extension is None and unit.is_image):
             return unit
-        seen.append(f"{unit.index} {name}".strip())
+        seen.append(f"{unit.index} {name}{f',{version}' * (version > 1)}".strip())
     if extension is None:
         raise FormatError(path, "holds no image, only headers and tables")
     names = ", ".join(seen[:20]) + (" ..." if len(seen) > 20 else "")

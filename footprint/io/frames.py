@@ -114,15 +114,21 @@ def reading(path: object, what: str = "the file", fix: str = "") -> Iterator[Non
 
 def existing_file(path: str | os.PathLike[str], wanted: str = "a file") -> Path:
     """Return the path of a file that can be read, or raise FormatError saying why it cannot."""
+    if not os.fspath(path):
+        raise FormatError("''", "is not a name", f"give that of {wanted}")
     name = Path(path)
     try:
         if name.is_dir():
             raise FormatError(path, f"is a folder, not {wanted}")
         if not name.exists():
+            if name.is_symlink():
+                raise FormatError(path, "is a link that leads to no file")
             file = os.fspath(path).partition(":")[0]
             named = file != os.fspath(path) and os.path.isfile(file)
             part = f'an extension is named "{file}[NAME]"' if called(file, "fits") else f'a dataset is named "{file}:/NAME"'
             raise FormatError(path, "there is no such file", part if named else "check the path")
+        if not name.is_file():
+            raise FormatError(path, f"is a pipe or a device, not {wanted}", "save its data to a file first")
         if name.stat().st_size == 0:
             raise FormatError(path, "the file is empty")
         with open(name, "rb"):

@@ -145,7 +145,7 @@ def open_image(
     plane
         Which plane of a cube: a number, or one for each axis longer than 1 before the last two. Axes of length 1 need none.
     extension
-        Number or name of a FITS extension; the first with an image by default.
+        Number or name of a FITS extension, or its name and version, ``SCI,2``; the first with an image by default.
 
     Returns
     -------
@@ -183,10 +183,10 @@ def open_planes(path: str | os.PathLike[str], extension: int | str | None = None
     """Open a file of images as `open_image` does: its name, planes, shape without axes of length 1 in front, and header."""
     name, dataset = checked(path), ""
     if not Path(name).exists():
-        found = re.fullmatch(r"(.+)\[(\w+)\]", name)
+        found = re.fullmatch(r"(.+)\[([^][/]+)\]", name)
         if found and extension is None:
             name, word = found.groups()
-            extension = int(word) if word.isdigit() else word
+            extension = int(word) if word.isdecimal() else word
         elif ":/" in name:
             name, _, dataset = name.rpartition(":")
     if not is_stored(name):

@@ -166,8 +166,8 @@ class NamedMask:
 
     def _number(self, text: str, name: str) -> float:
         value = float(text) if re.fullmatch(r"\+?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", text, re.IGNORECASE) else math.nan
-        if not (0 < value < 1e9):
-            raise ArgumentError("mask", repr(self.path), f"a {name} above 0 and below 1e9, in pixels, as in {NAMES}")
+        if not (1e-9 < value < 1e9):
+            raise ArgumentError("mask", repr(self.path), f"a {name} above 1e-9 and below 1e9, in pixels, as in {NAMES}")
         return value
 
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:

@@ -12,13 +12,12 @@ import re
 import resource
 import shutil
 import uuid
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 
-from footprint.errors import ArgumentError, FootprintError, FormatError, flag, printable
+from footprint.errors import ArgumentError, FootprintError, FormatError, flag, printable, warn
 from footprint.io.partial import Partial, beside, clear, cut, delete, name_limit
 from footprint.io.unfinished import Unfinished, mention, place
 from footprint.units import format_bytes
@@ -321,7 +320,7 @@ def _check_room(path: str | os.PathLike[str], nbytes: int, folder: bool, packed:
         raise FormatError(path, f"needs {format_bytes(nbytes)}, {found}", fix)
     if found:
         said = f"{printable(str(path))}: would take {format_bytes(nbytes)} without compression, {found}"
-        warnings.warn(f"{said}; the run fails if it does not become that small", stacklevel=4)
+        warn(f"{said}; the run fails if it does not become that small")
 
 
 def _check_folder(target: Path, overwrite: bool, ours: Callable[[str], bool], resume: bool = False) -> None:

@@ -15,14 +15,13 @@ import shutil
 import signal
 import threading
 import uuid
-import warnings
 import zlib
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from footprint.errors import printable
+from footprint.errors import warn
 from footprint.units import format_bytes
 
 _NAME = re.compile(r"\.(?P<name>.*)\.(?P<host>[0-9a-f]{8})-(?P<pid>\d+)-[0-9a-f]{8}\.(?P<kind>partial|replaced)", re.S)
@@ -133,14 +132,12 @@ def _clear(path: Path, match: re.Match[str]) -> None:
         if match["kind"] == "replaced" and not target.exists():
             # Killed between taking the old result aside and giving the new one its name.
             os.rename(path, target)
-            warnings.warn(f"{printable(str(target))}: put back: a run that was killed had set it aside", stacklevel=2)
+            warn(f"{target}: put back: a run that was killed had set it aside")
             return
         files = [item.stat().st_size for item in path.rglob("*")] if path.is_dir() else [about.st_size]
         delete(path)
         if not path.exists():
-            warnings.warn(
-                f"{printable(str(path))}: removed ({format_bytes(sum(files))}, left by a run that was killed)", stacklevel=2
-            )
+            warn(f"{path}: removed ({format_bytes(sum(files))}, left by a run that was killed)")
     finally:
         os.close(lock)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,6 +31,8 @@ _PILLOW, _BAND = 4, 64
 def is_picture(path: str | os.PathLike[str]) -> bool:
     """Whether a file begins as PNG or JPEG do, or is TIFF in colour; of none, or an empty one, whether it is called PNG or JPEG."""
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return False  # to open a pipe is to wait for who writes to it
         with open(path, "rb") as file:
             start = file.read(8)
         if start:

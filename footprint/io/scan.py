@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import warnings
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
-from footprint.errors import ArgumentError, FormatError, choose, flag
+from footprint.errors import ArgumentError, FormatError, choose, flag, warn
 from footprint.io.angles import resolve, turned
 from footprint.io.frames import Group, ScanParts, check_out, files_of, reading, row_range, runs
 from footprint.io.reduction import CHOICES, Reduction, saturation_of
@@ -370,5 +369,5 @@ def open_scan(
             frames.close()
         raise
     for note in parts.notes:
-        warnings.warn(note, UserWarning, stacklevel=2)
+        warn(note)
     return scan

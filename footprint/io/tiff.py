@@ -20,6 +20,7 @@ from footprint.io.kept import Ahead
 from footprint.io.kinds import begins, called
 from footprint.io.raw import RawFrames
 from footprint.io.tiff_bands import Bands
+from footprint.io.tiff_pages import open_tiff
 
 # Damage is told by our errors; the library's own lines on standard error would only repeat it.
 logging.getLogger("tifffile").addHandler(logging.NullHandler())
@@ -67,7 +68,7 @@ class TiffFile(Ahead):
         self.raw: RawFrames | None = None
         self._bands: Bands | None = None
         with reading(path):
-            self._tiff = tifffile.TiffFile(path)
+            self._tiff = open_tiff(path)
             try:
                 self._open()
             except BaseException:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from footprint.errors import FormatError, printable
+from footprint.errors import FormatError, printable, warn
 from footprint.io.partial import cut, delete, name_limit
 from footprint.plan.done import DoneSet
 
@@ -50,7 +49,7 @@ def mention(target: Path) -> None:
     if path.exists():
         name = printable(path.name)
         ways = f"--resume continues it; this run leaves it as it is; delete {name}* if it is not needed"
-        warnings.warn(f"{printable(str(target))}: there is an unfinished run of it, {name}: {ways}", stacklevel=2)
+        warn(f"{target}: there is an unfinished run of it, {name}: {ways}")
 
 
 class Unfinished:
@@ -164,7 +163,7 @@ class Unfinished:
             said = f"stopped; what is done is kept in {name}, and --resume continues from there"
             if self._other:
                 said = f"nothing was done; what the previous run did is kept in {name}"
-            warnings.warn(f"{printable(str(self._target))}: {said}", stacklevel=2)
+            warn(f"{self._target}: {said}")
         elif self._lock >= 0:
             delete(self.path)
         self.release()

@@ -344,4 +344,5 @@ def _by_library(folder: Path) -> Any:
         import zarr
     except ImportError as error:
         raise missing_extra("zarr", "zarr", "reading compressed or sharded Zarr") from error
-    return zarr.open_array(store=str(folder), mode="r")
+    with reading(folder, "its description"):
+        return zarr.open_array(store=str(folder), mode="r")

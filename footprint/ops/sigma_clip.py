@@ -15,7 +15,7 @@ from footprint.plan.slots import TURN, Ref
 from footprint.spec import ArraySpec
 
 
-def check_positive(name: str, value: object, wanted: str = "a number above 0") -> float:
+def check_positive(name: str, value: object, wanted: str = "a finite number above 0") -> float:
     """A number above 0, such as one of sigmas."""
     try:
         number = float("nan") if isinstance(value, bool | np.bool_) else float(value)  # type: ignore[arg-type]

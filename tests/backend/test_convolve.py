@@ -173,6 +173,14 @@ def test_out_takes_other_floats_and_strides(device, rng):
         fp.convolve(image, mask, out=np.lib.stride_tricks.as_strided(np.zeros(30, "f4"), (20, 30), (0, 4)), device=device)
 
 
+@pytest.mark.parametrize("shape", [(0, 5), (5, 0)])
+def test_out_without_elements(device, shape):
+    """NumPy gives such an array strides of 0, and it was refused as one that repeats its elements."""
+    out = np.empty(shape, "f4")
+    assert fp.convolve(np.empty(shape, "f4"), np.ones((3, 3)), out=out, device=device) is out
+    assert fp.gaussian_filter(out, 1, output=out.copy(), device=device).shape == shape
+
+
 def test_a_mask_is_never_where_the_result_goes(device, rng):
     image, mask, want = rng.standard_normal((6, 6)), rng.standard_normal((6, 6)), np.empty((6, 6))
     for _ in range(2):  # the second call is known

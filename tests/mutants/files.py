@@ -17,6 +17,27 @@ BLOCKS = (CODED + "only_blocks_that_hold_the_rows_are_read",)
 
 MUTANTS = [
     Mutant(
+        "footprint/io/tiff_pages.py",
+        "if at == remembered:",
+        "if at >= remembered:",
+        ("tests/unit/test_hostile_files.py::test_pages_that_lead_back_to_one_before",),
+        "a page after the one that is remembered passes for it",
+    ),
+    Mutant(
+        "footprint/io/picture.py",
+        "if not stat.S_ISREG(os.stat(path).st_mode):",
+        "if False:",
+        ("tests/unit/test_hostile_files.py::test_a_pipe_is_named_as_one_and_nobody_waits_for_it",),
+        "who asks whether a pipe is a picture waits for its writer",
+    ),
+    Mutant(
+        "footprint/errors.py",
+        "level, frame = level + 1, frame.f_back",
+        "level, frame = level, frame.f_back",
+        ("tests/unit/test_errors.py::test_warnings_name_the_line_that_called",),
+        "warnings name a line of ours",
+    ),
+    Mutant(
         "footprint/cli/finished.py",
         "for name in job if (name in said) != (name in now)",
         "for name in ()",

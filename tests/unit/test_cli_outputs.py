@@ -104,6 +104,14 @@ def test_a_limit_on_the_size_of_files_is_called_that_and_leaves_nothing(shell, f
     assert listing(folder) == before
 
 
+def test_an_output_without_a_name_is_refused(shell, folder):
+    """As of a variable that is not set: a catalogue went to the folder one is in, under the image's name."""
+    before = listing(folder)
+    for option in ("--out", "--segmentation"):
+        assert shell("sources", "field.fits", "-o", "named.ecsv", option, "")[0] == 2
+    assert listing(folder) == before
+
+
 def test_what_a_killed_run_left_is_named_on_the_way(shell, folder):
     dead = int(subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True).stdout)
     left = folder / f".old.h5.{partial._host()}-{dead}-01234567.partial"

@@ -34,7 +34,7 @@ def test_a_votable_tells_ucd_unit_and_meaning_of_every_column(tmp_path, rng):
     assert all(back[name].description == table[name].description for name in table.colnames)
     assert fields["x"].unit == fields["fit_a_err"].unit == "pix" and table["x"].unit is None
     assert fields["fit_x_err"].description == "error: centre of the fitted Gaussian"
-    assert fields["aper2_flux_other_band"].description == "sum over the aperture 2, in the image other_band"
+    assert fields["aper2_flux_other_band"].description == "sum over aperture 2, in the image other_band"
     assert sum("meta.main" in field.ucd for field in fields.values()) == 3
 
 

@@ -1,6 +1,7 @@
 """Errors keep their sentence and their figures on the way back from a worker process; null devices refuse to run."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -38,3 +39,12 @@ def test_null_devices_run_nothing(verb):
     more = {"convolve": (np.ones((3, 3)),), "fbp": (np.linspace(0, 3, 4),)}.get(verb, ())
     with pytest.raises(BackendError, match="null:h100: it only plans, and runs nothing"):
         getattr(fp, verb)(image, *more, device="null:h100")
+
+
+def test_warnings_name_the_line_that_called():
+    """They named a line of ours, which Python then took for the place where all of them had been said."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        fp.find_sources(np.ones((20, 20)), 5)
+        fp.open_scan(np.ones((8, 2, 9), np.float32), angles=np.linspace(0, 3, 8))
+    assert {one.filename for one in told} == {__file__} and len(told) > 1

@@ -157,6 +157,18 @@ def test_extensions_and_compressed(tmp_path: Path) -> None:
         np.testing.assert_array_equal(rows, image[4:7])
 
 
+def test_extensions_of_one_name_are_told_apart_by_their_version(tmp_path):
+    """As in Hubble's files, several of which are called SCI; names with other signs than letters could not be given at all."""
+    named = ((1, "SCI", 1), (2, "SCI", 2), (3, "WHT-MAP 1", 1))
+    made = [fits.ImageHDU(np.full((4, 5), n, np.float32), name=name, ver=version) for n, name, version in named]
+    fits.HDUList([fits.PrimaryHDU(), *made]).writeto(tmp_path / "a.fits")
+    for word, value in (("SCI", 1), ("SCI,1", 1), ("sci,2", 2), ("SCI, 2", 2), ("WHT-MAP 1", 3), ("2", 2)):
+        with fp.open_image(f"{tmp_path}/a.fits[{word}]") as image:
+            assert image.array()[0, 0] == value
+    with pytest.raises(FormatError, match=r"a\.fits: has no extension SCI,3; it has 0 PRIMARY, 1 SCI, 2 SCI,2, 3 WHT-MAP 1\."):
+        fp.open_image(f"{tmp_path}/a.fits[SCI,3]")
+
+
 def test_a_part_that_a_format_does_not_have_is_no_other_part(tmp_path: Path) -> None:
     image = values((4, 5), "float32")
     fits.HDUList([fits.PrimaryHDU(image), fits.ImageHDU(image + 1, name="ERR")]).writeto(tmp_path / "a.fits")

@@ -135,6 +135,16 @@ def test_a_group_without_an_image_is_one_sentence(tmp_path):
     assert isinstance(refused, fp.FormatError) and "holds no array /other" in str(refused)
 
 
+def test_a_codec_that_the_library_refuses_is_one_sentence(tmp_path, rng):
+    """Its TypeError about a setting that no codec has came through."""
+    stored(tmp_path / "a.zarr", rng.random((20, 30)), zarr_format=2)
+    about = (tmp_path / "a.zarr" / ".zarray").read_text()
+    assert '"level"' in about
+    (tmp_path / "a.zarr" / ".zarray").write_text(about.replace('"level"', '"depth"'))
+    with pytest.raises(fp.FormatError, match=r"its description cannot be read .*depth"):
+        fp.open_image(tmp_path / "a.zarr")
+
+
 def test_a_label_image_in_zarr_is_no_folder_of_them(tmp_path, rng):
     values = rng.standard_normal((40, 50)).astype("f4")
     values[10:13, 20:22] += 50

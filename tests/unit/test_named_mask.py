@@ -134,7 +134,8 @@ def test_names_that_python_refuses(tmp_path):
     (tmp_path / "cut.npy").write_bytes((tmp_path / "cut.npy").read_bytes()[:500])
     np.save(tmp_path / "nan.npy", np.full((3, 3), np.nan))
     for word, image, said in (
-        ("gaussian:sigma=-1", IMAGE, "a sigma above 0"),
+        ("gaussian:sigma=-1", IMAGE, "a sigma above 1e-9"),
+        ("gaussian:sigma=1e-200", IMAGE, "a sigma above 1e-9"),
         ("box:3x3", IMAGE[0], "whole numbers of pixels, one or 1"),
         ("disk:5", VOLUME, "wanted a mask for 3 axes; a disk has two"),
         ("beam:12arcsec", IMAGE, "match_beam"),
