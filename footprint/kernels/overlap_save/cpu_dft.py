@@ -111,8 +111,8 @@ def _dft(e: _Numbers, x: list[Complex], sign: int) -> list[Complex]:
 def _joined(e: _Numbers, x: list[Complex], sign: int, k: int, n: int) -> list[Complex]:
     """Numbers k, k + n / 2 or / 4, ... of a transform from number k of each of its parts, which are two or four."""
     if len(x) == 2:
-        return list(e.both(*x, sign * k, n))
-    (even, odd), (left, right) = e.both(*x[::2], 2 * sign * k, n), e.both(*x[1::2], 2 * sign * k, n)
+        return list(e.both(x[0], x[1], sign * k, n))
+    (even, odd), (left, right) = e.both(x[0], x[2], 2 * sign * k, n), e.both(x[1], x[3], 2 * sign * k, n)
     (first, third), (second, fourth) = e.both(even, left, sign * k, n), e.both(odd, right, sign * (k + n // 4), n)
     return [first, second, third, fourth]
 
