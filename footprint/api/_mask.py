@@ -17,6 +17,8 @@ from footprint.spec import ArraySpec
 
 # Results are divided by the share of the sum that fell on what is known: where weights cancel, that is noise.
 _LEAST = 1e-2
+# Weights that Python adds up sooner than NumPy begins to.
+_FEW = 64
 _NO_SUM = ('a sum, by which nan="interpolate" scales', 'nan="ignore" leaves NaN out of the sums')
 
 
@@ -77,6 +79,9 @@ def held_bytes(mask: Any, dtype: str) -> int:
 
 def has_sum(weights: np.ndarray) -> bool:
     """Whether their sum is more than a share of what they would sum to if none were below 0."""
+    if weights.size <= _FEW:
+        numbers = weights.ravel().tolist()
+        return bool(abs(sum(numbers)) > _LEAST * sum(map(abs, numbers)))
     wide = np.complex128 if weights.dtype.kind == "c" else np.float64
     # A small call feels the method's way to the same sum.
     total = np.add.reduce(weights, None, wide)

@@ -53,7 +53,7 @@ def plan_convolve_rows(
     shape : tuple of int
         Of the image.
     mask_shape : tuple of int, array, open image or str
-        The mask's, or the mask itself, as in `convolve`.
+        The mask's, or the mask itself, as in `convolve`: as in `plan_convolve`, only with its weights is the plan that of the run.
     dtype
         Of the image.
     mode, boundary, cval, nan, method, result, memory, device
@@ -88,7 +88,13 @@ def plan_convolve_rows(
     sides = rows_beside((masked, weight), spec.shape)
     out = op.out_specs(spec, weights, *(one.spec for one in sides))[0]
     sink = _taken(returned(out, how.result), writing)
-    given = mask_slot(weights) if mask_file is None else file_mask(mask_file, weights.dtype)
+    if mask_file is not None:
+        given: Any = file_mask(mask_file, weights.dtype)
+    elif hasattr(mask_shape, "shape"):
+        # A mask's own weights decide on the method, as they do when it is run.
+        given = weights_of(mask_shape, True, how.sums or dtype, scaled=how.scales((masked, weight)))
+    else:
+        given = mask_slot(weights)
     made = made_by(method, op, spec, given, where(device), memory)
     return planned("convolve", made.op, [_blocks(spec, reading), *made.rest, *sides], [sink], where(device), memory)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import footprint as fp
-from footprint.api.convolve_rows import convolve_rows
+from footprint.api.convolve_rows import convolve_rows, plan_convolve_rows
 from footprint.backend.registry import device_limits
 from footprint.kernels.common.borders import BORDERS
 from footprint.ops.convolve import Correlate
@@ -363,3 +363,19 @@ def test_products_of_auto_know_no_budget_and_are_asked_for_to_the_digits_of_the_
 def test_weights_that_no_product_keeps_are_summed_one_by_one(mask):
     image = np.ones((512, 512), "f4")
     np.testing.assert_array_equal(fp.convolve(image, mask, device="cpu"), fp.convolve(image, mask, method="direct", device="cpu"))
+
+
+@pytest.mark.parametrize("method", ["auto", "separable"])
+def test_the_plan_of_rows_with_a_mask_is_that_of_the_run(rng, method):
+    image, mask, out = rng.random((300, 2048), "f4"), products((13, 13), rng), np.empty((300, 2048), "f4")
+
+    def read(first, last, block):
+        block[...] = image[first:last]
+
+    def write(first, last, block):
+        out[first:last] = block
+
+    how = {"method": method, "memory": "4MB", "device": "cpu"}
+    plan = plan_convolve_rows(image.shape, mask, **how)
+    assert plan.notes[0].startswith("method: separable")
+    assert plan.key == convolve_rows(read, image.shape, "float32", mask, write, **how).key

@@ -179,6 +179,13 @@ MUTANTS = [
         "the second segment of a pair comes back at the size of the first",
     ),
     Mutant(
+        "footprint/kernels/overlap_save/cpu_lines.py",
+        "start, own = at + n // lanes * skip + n % lanes * hop, beside + 2 * lanes * n\n        dft.backward_beside(",
+        "start, own = at + n // lanes * skip + n % lanes * hop, beside\n        dft.backward_beside(",
+        (TRANSFORMS + "a_bright_tile_does_not_leak_into_the_dark_one_beside_it",),
+        "a segment's rows are turned back by what lies between columns and the first of them",
+    ),
+    Mutant(
         "footprint/kernels/overlap_volume/cpu.py",
         "size *= 1 if kind < 2 else 2",
         "size *= 1",

@@ -16,8 +16,8 @@ from footprint.kernels.convolve.cpu_lines import fill
 from footprint.kernels.overlap_lines.contract import pairs
 from footprint.kernels.overlap_save.contract import TILES, blocks
 from footprint.kernels.overlap_save.cpu import source_of
-from footprint.kernels.overlap_save.cpu_dft import times, times_conjugate
-from footprint.kernels.overlap_save.cpu_lines import columns_back, columns_forward, kept, rows_forward, strip_of, through
+from footprint.kernels.overlap_save.cpu_dft import times
+from footprint.kernels.overlap_save.cpu_lines import columns_back, columns_forward, kept, rows_forward, strip_of, through_beside
 from footprint.kernels.overlap_save.cpu_odd import spoil
 from footprint.kernels.overlap_save.cpu_rows import await_rows
 from footprint.kernels.overlap_save.cpu_tile import (
@@ -58,15 +58,12 @@ def _segment_in(image, stored, kind, work, to, tile, needed, sizes, y, x, code_y
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _turn(work, at, tile, shared, twiddles, conjugate):
+def _turn(work, at, tile, shared, twiddles):
     """Between the transforms of columns and of rows: a line of vectors."""
     apart()
     lanes, strip = BYTES // work.itemsize, strip_of(work, tile)
     for s in range(tile // lanes):
-        if conjugate:
-            times_conjugate(work, at + s * strip, shared, twiddles + s * 2 * lanes * lanes, lanes)
-        else:
-            times(work, at + s * strip, shared, twiddles + s * 2 * lanes * lanes, lanes)
+        times(work, at + s * strip, shared, twiddles + s * 2 * lanes * lanes, lanes)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -112,9 +109,7 @@ def _units(
             if turn < many:
                 columns_forward(work, base + t * strip, 1, shared, roots, tile, n1, n2)
             elif turn < 2 * many:
-                _turn(work, at, tile, shared, twiddles + t * line, False)
-                through(work, at, 2 * lanes, strip, shared, roots, t * line, n1, n2)
-                _turn(work, at, tile, shared, twiddles + t * line, True)
+                through_beside(work, at, 2 * lanes, strip, shared, roots, t * line, n1, n2, twiddles + t * line)
             else:
                 columns_back(work, base + t * strip, 1, shared, roots, tile, n1, n2)
         for h in range(2):
@@ -157,7 +152,7 @@ def _prepare(weights, work, shared, g):
     weigh(work, 0, (tile, tile, 1), exponent)
     columns_forward(work, 0, tile // lanes, shared, roots, tile, n1, n2)
     for t in range(tile // lanes):
-        _turn(work, t * 2 * lanes * lanes, tile, shared, twiddles + t * line, False)
+        _turn(work, t * 2 * lanes * lanes, tile, shared, twiddles + t * line)
     rows_forward(work, 0, shared, roots, tile, n1, n2)
     factor = work.dtype.type(1.0 / (tile * tile))
     for t in range(tile // lanes):

@@ -146,7 +146,7 @@ def source_of(image: np.ndarray, out: np.ndarray) -> tuple[np.ndarray, np.ndarra
     """An image as `window_in` takes it: in the sums' dtype, the bytes of another, and what they are."""
     flat, none = image.reshape(-1), out.reshape(-1)[:0]
     if image.dtype != out.dtype:
-        return none, flat.view(np.uint8), KINDS[image.dtype.name]
+        return none, flat.view(np.uint8), KINDS[image.dtype.char]
     return flat, none.view(np.uint8) if out.itemsize == 4 else None, -1
 
 

@@ -10,7 +10,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from footprint.kernels.common.vectors import Emit
+from footprint.kernels.common.vectors import BYTES, Emit
 
 Complex = tuple[ir.Value, ir.Value]
 # Products and sums may be rounded once; nothing else is left to the compiler.
@@ -38,18 +38,23 @@ class _Numbers(Emit):
     def constant(self, value: float) -> ir.Constant:
         return ir.Constant(self.kind, [value] * self.kind.count)
 
-    def turned(self, z: Complex, k: int, n: int) -> Complex:
-        """``z`` times e to the 2 pi i k / n."""
+    def both(self, x: Complex, y: Complex, k: int, n: int) -> tuple[Complex, Complex]:
+        """``x`` plus and minus ``y`` times e to the 2 pi i k / n."""
         eighths, rest = divmod(8 * k % (8 * n), n)
         if rest:
             w = cmath.exp(2j * cmath.pi * k / n)
-            return self.times(z, (self.constant(w.real), self.constant(w.imag)))
-        if eighths % 2:
-            both = self.b.fsub(z[0], z[1], flags=_FLAGS), self.b.fadd(z[0], z[1], flags=_FLAGS)
-            z = self._product(self.constant(0.5**0.5), both[0]), self._product(self.constant(0.5**0.5), both[1])
+            y = self.times(y, (self.constant(w.real), self.constant(w.imag)))
+            return self.plus(x, y), self.minus(x, y)
         for _ in range(eighths // 2):
-            z = self.b.fneg(z[1]), z[0]
-        return z
+            y = self.b.fneg(y[1]), y[0]
+        if eighths % 2 == 0:
+            return self.plus(x, y), self.minus(x, y)
+        # Sums are what most of a transform is: of these half are left to what multiplies and adds at once, beside what only adds.
+        y = self.b.fsub(y[0], y[1], flags=_FLAGS), self.b.fadd(y[0], y[1], flags=_FLAGS)
+        half = self.constant(0.5**0.5)
+        more = tuple(self.multiply_add(part, half, whole) for whole, part in zip(x, y))
+        less = tuple(self.multiply_add(self.b.fneg(part), half, whole) for whole, part in zip(x, y))
+        return (more[0], more[1]), (less[0], less[1])
 
     def sized(self, z: Complex, factor: float) -> Complex:
         """``z`` times a real number."""
@@ -62,12 +67,26 @@ class _Numbers(Emit):
         self.store(z[0], array, at)
         self.store(z[1], array, self.add(at, gap))
 
-    def fence(self) -> None:
-        """Loads and stores stay on their side of this place.
+    def room(self, count: int) -> ir.Value:
+        """Memory for so many numbers."""
+        pointer = cgutils.alloca_once(self.b, self.kind, size=self.index(2 * count))
+        pointer.align = BYTES
+        return pointer
+
+    def hold(self, z: Complex, room: ir.Value, k: int) -> None:
+        for part in range(2):
+            self.b.store(z[part], self.b.gep(room, [self.index(2 * k + part)]), align=BYTES)
+
+    def held(self, room: ir.Value, k: int) -> Complex:
+        one, other = (self.b.load(self.b.gep(room, [self.index(2 * k + part)]), align=BYTES) for part in range(2))
+        return one, other
+
+    def fence(self, room: ir.Value) -> None:
+        """Loads and stores stay on their side of this place, and what is held stays in its room.
 
         The compiler would load everything at first, and have no registers left for what comes of it.
         """
-        self.b.asm(ir.FunctionType(ir.VoidType(), []), "", "~{memory}", [], True)
+        self.b.asm(ir.FunctionType(ir.VoidType(), [room.type]), "", "r,~{memory}", [room], True)
 
     def shuffled(self, x: ir.Value, y: ir.Value, lanes: list[int]) -> ir.Value:
         return self.b.shuffle_vector(x, y, ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes))
@@ -82,36 +101,32 @@ def _dft(e: _Numbers, x: list[Complex], sign: int) -> list[Complex]:
         return _odd(e, x, sign)
     if n == 2:
         return [e.plus(x[0], x[1]), e.minus(x[0], x[1])]
-    if n == 4:
-        (even, odd), (left, right) = _dft(e, x[::2], sign), _dft(e, x[1::2], sign)
-        right = e.turned(right, sign, 4)
-        return [e.plus(even, left), e.plus(odd, right), e.minus(even, left), e.minus(odd, right)]
-    parts = 4 if n % 16 == 0 else 2
-    found, out = [_part(e, x[r::parts], r, parts, sign) for r in range(parts)], list(x)
+    parts = 4 if n % 16 == 0 or n == 4 else 2
+    found, out = [_dft(e, x[r::parts], sign) for r in range(parts)], list(x)
     for k in range(n // parts):
-        out[k :: n // parts] = _dft(e, [part[k] for part in found], sign)
+        out[k :: n // parts] = _joined(e, [part[k] for part in found], sign, k, n)
     return out
 
 
-def _part(e: _Numbers, x: list[Complex], r: int, parts: int, sign: int) -> list[Complex]:
-    """Numbers r, r + parts, ... of a transform, transformed, and turned for those of the other parts."""
-    return [e.turned(z, sign * r * k, parts * len(x)) for k, z in enumerate(_dft(e, x, sign))]
+def _joined(e: _Numbers, x: list[Complex], sign: int, k: int, n: int) -> list[Complex]:
+    """Numbers k, k + n / 2 or / 4, ... of a transform from number k of each of its parts, which are two or four."""
+    if len(x) == 2:
+        return list(e.both(x[0], x[1], sign * k, n))
+    (even, odd), (left, right) = e.both(x[0], x[2], 2 * sign * k, n), e.both(x[1], x[3], 2 * sign * k, n)
+    (first, third), (second, fourth) = e.both(even, left, sign * k, n), e.both(odd, right, sign * (k + n // 4), n)
+    return [first, second, third, fourth]
 
 
 def _in_turn(e: _Numbers, n: int, get: Callable[[int], Complex], put: Callable[[int, Complex], None], sign: int) -> None:
-    """`_dft` of numbers that ``get`` has, to where ``put`` puts them; of many as few at a time as can be, which registers hold."""
+    """`_dft` of numbers that ``get`` has, to where ``put`` puts them, each when it is due: the compiler keeps to this order."""
     if n < 16:
         for k, z in enumerate(_dft(e, [get(j) for j in range(n)], sign)):
             put(k, z)
         return
-    found = []
-    for r in range(4):
-        found.append(_part(e, [get(j) for j in range(r, n, 4)], r, 4, sign))
-        e.fence()
+    parts = [_dft(e, [get(j) for j in range(r, n, 4)], sign) for r in range(4)]
     for k in range(n // 4):
-        for j, z in enumerate(_dft(e, [part[k] for part in found], sign)):
+        for j, z in enumerate(_joined(e, [part[k] for part in parts], sign, k, n)):
             put(k + n // 4 * j, z)
-        e.fence()
 
 
 def _odd(e: _Numbers, x: list[Complex], sign: int) -> list[Complex]:
@@ -153,35 +168,43 @@ def _places(e: _Numbers, radix: int) -> list[ir.Value]:
     return [e.add(groups[r // e.kind.count], e.mul(hop, r % e.kind.count)) for r in range(radix)]
 
 
-def turned(sign: int, radices: tuple[int, ...] = FIRST) -> Any:
+def turned(sign: int, radices: tuple[int, ...] = FIRST, beside: bool = False) -> Any:
     """An intrinsic that takes ``radix`` vectors of (x, at), ``step`` apart, through a transform where they lie.
 
     Number k is multiplied by the root of unity ``w[t + 2 k]``: after a transform forward, its conjugate before one backward.
+    With ``beside`` vectors are multiplied, at the other end, by those of (w, there), ``pace`` apart, or by their conjugates.
     """
 
     def emit(e: _Numbers, radix: int) -> None:
         (at, step), t, lanes = e.args[1:3], e.args[4], e.kind.count
         places = [e.add(at, e.mul(step, r)) for r in range(radix)]
         root = lambda k: (e.splat(3, e.add(t, 2 * k)), e.splat(3, e.add(t, 2 * k + 1)))
+        own = lambda k: e.get(3, e.add(e.args[6], e.mul(e.args[7], k)), lanes)
 
         def get(k: int) -> Complex:
             z = e.get(0, places[k], lanes)
-            return e.times(z, root(k), conjugate=True) if sign > 0 and k > 0 else z
+            if sign > 0:
+                return e.times(z, root(k), conjugate=True) if k else z
+            return e.times(z, own(k)) if beside else z
 
         def put(k: int, z: Complex) -> None:
-            e.put(e.times(z, root(k)) if sign < 0 and k > 0 else z, 0, places[k], lanes)
+            if sign < 0:
+                z = e.times(z, root(k)) if k else z
+            elif beside:
+                z = e.times(z, own(k), conjugate=True)
+            e.put(z, 0, places[k], lanes)
 
         _in_turn(e, radix, get, put, sign)
 
     @intrinsic
-    def run(typing_context, x, at, step, w, t, radix):  # type: ignore[no-untyped-def]
+    def run(typing_context, x, at, step, w, t, radix, there, pace):  # type: ignore[no-untyped-def]
         def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
             e = _Numbers(context, builder, signature, args)
             _cases(e, args[5], radices, lambda one: emit(e, one))
             return context.get_dummy_value()
 
         n = types.int64
-        return types.void(x, n, n, w, n, n), code
+        return types.void(x, n, n, w, n, n, n, n), code
 
     return run
 
@@ -202,18 +225,15 @@ def plain(sign: int, across: bool, radices: tuple[int, ...] = SECOND, twisted: b
             _in_turn(e, radix, get, put, sign)
         elif sign < 0:
             held: dict[int, Complex] = {}
-            _in_turn(e, radix, get, held.__setitem__, sign)
-            held = {k: z if turn is None else e.times(z, turn) for k, z in held.items()}
+            _in_turn(e, radix, get, lambda k, z: held.update({k: z if turn is None else e.times(z, turn)}), sign)
             for first, part in _squares(radix, lanes):
-                for k, x in enumerate(_transposed(e, [held[first + r][part] for r in range(lanes)])):
-                    e.store(x, 0, e.add(places[first + k], part * lanes))
-                e.fence()
+                for k, row in enumerate(_transposed(e, [held[first + r][part] for r in range(lanes)])):
+                    e.store(row, 0, e.add(places[first + k], part * lanes))
         else:
             parts: tuple[list[ir.Value], list[ir.Value]] = ([], [])
             for first, part in _squares(radix, lanes):
                 square = [e.load(0, e.add(places[first + r], part * lanes)) for r in range(lanes)]
                 parts[part].extend(_transposed(e, square))
-                e.fence()
             x = list(zip(*parts))
             _in_turn(e, radix, lambda k: x[k] if turn is None else e.times(x[k], turn, conjugate=True), put, sign)
 
@@ -300,24 +320,30 @@ def transpose(typing_context, x, at, step, y, to, pace):  # type: ignore[no-unty
 
 
 def _middle(e: _Numbers, radix: int) -> None:
-    """What comes out of a transform at a time is what goes into the one back at a time: nothing has to wait."""
-    lanes, places, four = e.kind.count, _places(e, radix), radix // 4
+    """What comes out of a transform at a time is what goes into the one back at a time.
+
+    In between four or eight numbers lie in memory, and not wherever the compiler has no registers left for them.
+    """
+    lanes, places, four, room = e.kind.count, _places(e, radix), radix // 4, e.room(radix)
     weight = lambda k: e.get(4, e.add(e.args[5], 2 * lanes * k), lanes)
-    found, back = [], []
+    # Parts of the transform back take the rooms of the numbers that they are made of.
+    there = lambda r, k: 4 * r + k % 4 + 16 * (k // 4)
     for r in range(4):
-        found.append(_part(e, [e.get(0, place, lanes) for place in places[r::4]], r, 4, -1))
-        e.fence()
+        for k, z in enumerate(_dft(e, [e.get(0, place, lanes) for place in places[r::4]], -1)):
+            e.hold(z, room, 4 * k + r)
+        e.fence(room)
     for r in range(4):
         x: dict[int, Complex] = {}
         for k in range(r, four, 4):
-            for j, z in enumerate(_dft(e, [part[k] for part in found], -1)):
+            for j, z in enumerate(_joined(e, [e.held(room, 4 * k + part) for part in range(4)], -1, k, radix)):
                 x[k + four * j] = e.times(z, weight(k + four * j))
-        back.append(_part(e, [x[k] for k in range(r, radix, 4)], r, 4, 1))
-        e.fence()
+        for k, z in enumerate(_dft(e, [x[k] for k in range(r, radix, 4)], 1)):
+            e.hold(z, room, there(r, k))
+        e.fence(room)
     for k in range(four):
-        for j, z in enumerate(_dft(e, [part[k] for part in back], 1)):
+        for j, z in enumerate(_joined(e, [e.held(room, there(r, k)) for r in range(4)], 1, k, radix)):
             e.put(z, 0, places[k + four * j], lanes)
-        e.fence()
+        e.fence(room)
 
 
 @intrinsic
@@ -349,29 +375,25 @@ def conjugates(typing_context, x, at, hop, y, to, factor):  # type: ignore[no-un
     return types.void(x, n, n, y, n, n), code
 
 
-def product(conjugate: bool) -> Any:
-    """An intrinsic that multiplies ``count`` vectors (x, at) by those of (w, there), or by their conjugates."""
+@intrinsic
+def times(typing_context, x, at, w, there, count):  # type: ignore[no-untyped-def]
+    """Multiply ``count`` vectors (x, at) by those of (w, there)."""
 
-    def emit(e: _Numbers) -> None:
-        lanes, (at, there, count) = e.kind.count, (e.args[i] for i in (1, 3, 4))
-        with cgutils.for_range(e.b, count) as loop:
-            here, step = e.add(at, e.mul(loop.index, 2 * lanes)), e.mul(loop.index, 2 * lanes)
-            e.put(e.times(e.get(0, here, lanes), e.get(2, e.add(there, step), lanes), conjugate), 0, here, lanes)
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        e = _Numbers(context, builder, signature, args)
+        lanes, (at, there, count) = e.kind.count, (args[i] for i in (1, 3, 4))
+        with cgutils.for_range(builder, count) as loop:
+            step = e.mul(loop.index, 2 * lanes)
+            here = e.add(at, step)
+            e.put(e.times(e.get(0, here, lanes), e.get(2, e.add(there, step), lanes)), 0, here, lanes)
+        return context.get_dummy_value()
 
-    @intrinsic
-    def run(typing_context, x, at, w, there, count):  # type: ignore[no-untyped-def]
-        def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
-            emit(_Numbers(context, builder, signature, args))
-            return context.get_dummy_value()
-
-        n = types.int64
-        return types.void(x, n, w, n, n), code
-
-    return run
+    n = types.int64
+    return types.void(x, n, w, n, n), code
 
 
 forward_turned, backward_turned = turned(-1), turned(1)
+forward_beside, backward_beside = turned(-1, beside=True), turned(1, beside=True)
 forward, backward = plain(-1, False), plain(1, False)
 forward_across, backward_across = plain(-1, True), plain(1, True)
 forward_twisted, backward_twisted = plain(-1, True, twisted=True), plain(1, True, twisted=True)
-times, times_conjugate = product(False), product(True)

@@ -29,7 +29,7 @@ def turned_forward(x, at, hop, skip, w, roots, n1, n2):
     lanes = BYTES // x.itemsize
     step = n2 // lanes * skip
     for n in range(n2):
-        dft.forward_turned(x, at + n // lanes * skip + n % lanes * hop, step, w, roots + 2 * n * n1, n1)
+        dft.forward_turned(x, at + n // lanes * skip + n % lanes * hop, step, w, roots + 2 * n * n1, n1, 0, 0)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -39,7 +39,7 @@ def turned_backward(x, at, hop, skip, w, roots, n1, n2):
     lanes = BYTES // x.itemsize
     step = n2 // lanes * skip
     for n in range(n2):
-        dft.backward_turned(x, at + n // lanes * skip + n % lanes * hop, step, w, roots + 2 * n * n1, n1)
+        dft.backward_turned(x, at + n // lanes * skip + n % lanes * hop, step, w, roots + 2 * n * n1, n1, 0, 0)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -81,6 +81,22 @@ def through(x, at, hop, skip, w, roots, there, n1, n2):
     for k in range(n1):
         dft.middle(x, at + k * (n2 // lanes) * skip, hop, skip, w, there + 2 * lanes * k * n2, n2)
     turned_backward(x, at, hop, skip, w, roots, n1, n2)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def through_beside(x, at, hop, skip, w, roots, there, n1, n2, beside):
+    """`through` of a line that is multiplied by the one that begins at ``w[beside]`` before, and by its conjugate after it."""
+    apart()
+    lanes = BYTES // x.itemsize
+    step, pace = n2 // lanes * skip, 2 * lanes * n2
+    for n in range(n2):
+        start, own = at + n // lanes * skip + n % lanes * hop, beside + 2 * lanes * n
+        dft.forward_beside(x, start, step, w, roots + 2 * n * n1, n1, own, pace)
+    for k in range(n1):
+        dft.middle(x, at + k * (n2 // lanes) * skip, hop, skip, w, there + 2 * lanes * k * n2, n2)
+    for n in range(n2):
+        start, own = at + n // lanes * skip + n % lanes * hop, beside + 2 * lanes * n
+        dft.backward_beside(x, start, step, w, roots + 2 * n * n1, n1, own, pace)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

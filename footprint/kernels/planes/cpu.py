@@ -121,7 +121,7 @@ def planes(
     (rows, columns), stored = shapes[4:], images.dtype != out.dtype
     piece, tall = (stored_strip(columns), held_of(*shapes[2:4])[0]) if stored else (STRIP, UNIT_ROWS)
     units = -(-rows // tall) * -(-columns // piece)
-    source = (images.reshape(-1).view(np.uint8), KINDS[images.dtype.name]) if stored else (images.reshape(-1),)
+    source = (images.reshape(-1).view(np.uint8), KINDS[images.dtype.char]) if stored else (images.reshape(-1),)
     flat, all_units = (*source, weights.reshape(-1), out.reshape(-1), work.reshape(-1)), len(out) * units
     alone, together = (_stored_plane_units, _stored_planes) if stored else (_plane_units, _planes)
     if not stored and (many := side_by_side(shapes[2:4], shapes[4:])):

@@ -65,7 +65,7 @@ def forward_turned(radix, count, work, at, step, roots, t, pair):
     """So many transforms next to each other, of vectors ``step`` apart, and what lies between them and the next."""
     apart()
     for n in range(count):
-        _first(work, at + n * pair, step, roots, t + 2 * n * radix, radix)
+        _first(work, at + n * pair, step, roots, t + 2 * n * radix, radix, 0, 0)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -73,7 +73,7 @@ def backward_turned(radix, count, work, at, step, roots, t, pair):
     """The same backward."""
     apart()
     for n in range(count):
-        _first_back(work, at + n * pair, step, roots, t + 2 * n * radix, radix)
+        _first_back(work, at + n * pair, step, roots, t + 2 * n * radix, radix, 0, 0)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
