@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from footprint.api._ellipses import PIXELS, OnSky, without_beam
-from footprint.api._flux import flux_of
 from footprint.api._onsky import on_sky
 from footprint.api._sky import Sky
 from footprint.api._table import Columns
@@ -88,7 +87,7 @@ def describe_fits(columns: Columns, sky: Sky) -> None:
     if "fit_x" not in data:
         return
     columns.meta["fit"] = "gaussian" if "fit_a" in data else "point"
-    flux = flux_of(sky.unit, sky.beam_area, sky.area)
+    flux = sky.flux
     for name in ("fit_flux", "fit_flux_err"):
         columns.scale(name, flux.factor, flux.unit)
     columns.units |= {"fit_peak": sky.unit, "fit_peak_err": sky.unit}
