@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import warnings
 from dataclasses import dataclass, replace
@@ -68,6 +69,22 @@ class Sky:
     def flux(self) -> Flux:
         """What sums over its pixels are."""
         return flux_of(self.unit, self.beam_area, self.area)
+
+    @cached_property
+    def inverse_beam(self) -> tuple[float, ...]:
+        """The inverse of the beam's covariance in pixels: yy, yx, xx; () where the header does not tell."""
+        if self.beam is None or not self.beam_area:
+            return ()
+        scales = np.asarray(self.wcs.pixel_scale_matrix, np.float64)[[self.wcs.wcs.lng, self.wcs.wcs.lat]]
+        turn = math.radians(self.beam.angle)
+        # Position angles go from north to east; rows of the matrix are east and north.
+        along, across = np.array([math.sin(turn), math.cos(turn)]), np.array([math.cos(turn), -math.sin(turn)])
+        spread = self.beam.major**2 * np.outer(along, along) + self.beam.minor**2 * np.outer(across, across)
+        try:
+            inverse = scales.T @ np.linalg.inv(spread / (8 * math.log(2))) @ scales
+        except np.linalg.LinAlgError:
+            return ()
+        return (float(inverse[1, 1]), float(inverse[0, 1]), float(inverse[0, 0])) if np.isfinite(inverse).all() else ()
 
     def describe(self, columns: Columns) -> list[str]:
         """Add ra and dec, units, and fluxes in Jy to a catalogue; return what a user has to be told."""
