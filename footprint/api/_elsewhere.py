@@ -13,8 +13,6 @@ import numpy as np
 from footprint.api._blank import blanked, unwrap
 from footprint.api._call import Face, Stream
 from footprint.api._errors import noise_of_sums
-from footprint.api._fit import inverse_beam
-from footprint.api._flux import flux_of
 from footprint.api._image import Image, host, see
 from footprint.api._levels import Levels
 from footprint.api._light import Photometry, describe_light
@@ -160,7 +158,7 @@ def with_fluxes(found: dict[str, np.ndarray], area: Any) -> dict[str, np.ndarray
 
 def units(columns: Columns, sky: Sky) -> None:
     """Give units to columns that are so called."""
-    flux = flux_of(sky.unit, sky.beam_area, sky.area)
+    flux = sky.flux
     for name in columns.data:
         if name in ("flux", "flux_err", "fit_flux", "fit_flux_err"):
             columns.scale(name, flux.factor, flux.unit)
@@ -248,7 +246,7 @@ def held_by(fit: Fit | None, there: Sky) -> Held | None:
     """Heights of what was fitted by one beam's shape, on an image of another."""
     if fit is None:
         return None
-    beam, change = inverse_beam(there), (0.0, 0.0, 0.0)
+    beam, change = there.inverse_beam, (0.0, 0.0, 0.0)
     if fit.beam and beam and not np.allclose(fit.beam, beam, rtol=1e-6, atol=1e-9):
         yy, yx, xx = (new - old for new, old in zip(covariance(beam), covariance(fit.beam)))
         change = yy, yx, xx

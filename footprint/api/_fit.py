@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from footprint.api._ellipses import PIXELS, OnSky, without_beam
-from footprint.api._flux import flux_of
 from footprint.api._onsky import on_sky
 from footprint.api._sky import Sky
 from footprint.api._table import Columns
@@ -33,7 +32,7 @@ def check_fit(fit: str | None, sky: Sky) -> Fit | None:
     if fit is None:
         return None
     free = choose("fit", fit, FITS) == "gaussian"
-    beam = inverse_beam(sky)
+    beam = sky.inverse_beam
     if not beam:
         if not free:
             raise ArgumentError("fit", "'point'", "an image whose header has the beam and the pixel size", "give 'gaussian'")
@@ -57,22 +56,6 @@ def check_models(fit: Fit | None, apart: float | None, residual: bool, saved: di
     return kept
 
 
-def inverse_beam(sky: Sky) -> tuple[float, ...]:
-    """The inverse of the beam's covariance in pixels: yy, yx, xx; () where the header does not tell."""
-    if sky.beam is None or not sky.beam_area:
-        return ()
-    scales = np.asarray(sky.wcs.pixel_scale_matrix, np.float64)[[sky.wcs.wcs.lng, sky.wcs.wcs.lat]]
-    turn = math.radians(sky.beam.angle)
-    # Position angles go from north to east; rows of the matrix are east and north.
-    along, across = np.array([math.sin(turn), math.cos(turn)]), np.array([math.cos(turn), -math.sin(turn)])
-    spread = sky.beam.major**2 * np.outer(along, along) + sky.beam.minor**2 * np.outer(across, across)
-    try:
-        inverse = scales.T @ np.linalg.inv(spread / (8 * math.log(2))) @ scales
-    except np.linalg.LinAlgError:
-        return ()
-    return (float(inverse[1, 1]), float(inverse[0, 1]), float(inverse[0, 0])) if np.isfinite(inverse).all() else ()
-
-
 def columns_of(fits: np.ndarray, free: bool) -> dict[str, np.ndarray]:
     """Columns of the rows of fits, each with its error after it."""
     found: dict[str, np.ndarray] = {}
@@ -88,11 +71,11 @@ def describe_fits(columns: Columns, sky: Sky) -> None:
     if "fit_x" not in data:
         return
     columns.meta["fit"] = "gaussian" if "fit_a" in data else "point"
-    flux = flux_of(sky.unit, sky.beam_area, sky.area)
+    flux = sky.flux
     for name in ("fit_flux", "fit_flux_err"):
         columns.scale(name, flux.factor, flux.unit)
     columns.units |= {"fit_peak": sky.unit, "fit_peak_err": sky.unit}
-    beam = inverse_beam(sky) if "fit_a" in data else ()
+    beam = sky.inverse_beam if "fit_a" in data else ()
     less = _covariance(beam) if beam else ()
     if "fit_a" in data:
         columns.units |= {"fit_theta": "deg", "fit_theta_err": "deg"}

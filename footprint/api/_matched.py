@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from footprint.api._call import Face, Stream
-from footprint.api._fit import inverse_beam
 from footprint.api._image import host
 from footprint.api._sky import Sky
 from footprint.errors import ArgumentError
@@ -29,7 +28,7 @@ def filter_of(matched_filter: Any, sky: Sky) -> tuple[Smooth | None, dict[str, A
     if matched_filter is None or matched_filter is False:
         return None, {}
     if matched_filter is True or (isinstance(matched_filter, str) and matched_filter == "beam"):
-        inverse = inverse_beam(sky)
+        inverse = sky.inverse_beam
         if not inverse:
             fix = "give the full width of a point source in pixels"
             raise ArgumentError("matched_filter", repr(matched_filter), "an image whose header has the beam", fix)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
+import threading
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from footprint.api._ellipses import OnSky
-from footprint.api._flux import flux_of, parse_unit
+from footprint.api._flux import Flux, flux_of, parse_unit
 from footprint.api._header import Beam, beam_of, celestial, fits_header, flat, pixel_area, unit_of, unsaid
 from footprint.api._names import LENGTH, names
 from footprint.api._onsky import Told, on_sky
 from footprint.api._table import Columns
+from footprint.plan.exact import Latest, exact
 
 # Sources named at a time: the arrays of their letters are then small, however many there are.
 _NAMED = 4096
@@ -62,10 +65,31 @@ class Sky:
         """What makes places of its pixels."""
         return Told.of(self.wcs, self.area)
 
+    @cached_property
+    def flux(self) -> Flux:
+        """What sums over its pixels are."""
+        return flux_of(self.unit, self.beam_area, self.area)
+
+    @cached_property
+    def inverse_beam(self) -> tuple[float, ...]:
+        """The inverse of the beam's covariance in pixels: yy, yx, xx; () where the header does not tell."""
+        if self.beam is None or not self.beam_area:
+            return ()
+        scales = np.asarray(self.wcs.pixel_scale_matrix, np.float64)[[self.wcs.wcs.lng, self.wcs.wcs.lat]]
+        turn = math.radians(self.beam.angle)
+        # Position angles go from north to east; rows of the matrix are east and north.
+        along, across = np.array([math.sin(turn), math.cos(turn)]), np.array([math.cos(turn), -math.sin(turn)])
+        spread = self.beam.major**2 * np.outer(along, along) + self.beam.minor**2 * np.outer(across, across)
+        try:
+            inverse = scales.T @ np.linalg.inv(spread / (8 * math.log(2))) @ scales
+        except np.linalg.LinAlgError:
+            return ()
+        return (float(inverse[1, 1]), float(inverse[0, 1]), float(inverse[0, 0])) if np.isfinite(inverse).all() else ()
+
     def describe(self, columns: Columns) -> list[str]:
         """Add ra and dec, units, and fluxes in Jy to a catalogue; return what a user has to be told."""
         told = []
-        flux = flux_of(self.unit, self.beam_area, self.area)
+        flux = self.flux
         if self.unit is not None:
             columns.units |= dict.fromkeys(("peak", "peak_interp", "background", "noise"), self.unit)
         for name in ("flux", "flux_err"):
@@ -144,9 +168,44 @@ def sky_of(image: Any, header: Any = None, unit: Any = None, wcs: Any = None) ->
         if found is None and unit is None and not why:
             return NO_SKY
         return Sky(found, unit, None, why, pixel_area(found))
-    cards = fits_header(header)
     if wcs is None:
-        found, why = celestial(cards)
+        sky = _said_by(header)
+        return sky if unit is None else replace(sky, unit=unit)
+    cards = fits_header(header)
     area = pixel_area(found)
-    assumed = unsaid(cards) if wcs is None and found is not None else ""
-    return Sky(found, parse_unit(unit_of(header)) if unit is None else unit, beam_of(cards, area), why, area, assumed)
+    return Sky(found, parse_unit(unit_of(header)) if unit is None else unit, beam_of(cards, area), why, area)
+
+
+# What the last few headers say: to find it out takes longer than all other Python of a catalogue.
+_SAID: Latest[Sky] = Latest(times=4)
+
+
+def _said_by(header: Any) -> Sky:
+    """What a header says by itself. A thread meets only what it has found out: a WCS is not made to be asked by several at once."""
+    text, thread = _text(header), threading.get_ident()
+    sky = None if text is None else _SAID.get(text, thread)
+    if sky is None:
+        cards = fits_header(header)
+        found, why = celestial(cards)
+        area = pixel_area(found)
+        assumed = unsaid(cards) if found is not None else ""
+        sky = Sky(found, parse_unit(unit_of(header)), beam_of(cards, area), why, area, assumed)
+        if text is not None:
+            _SAID.put(text, sky, thread)
+    return sky
+
+
+def _text(header: Any) -> bytes | None:
+    """All that a header is; None where that is not known, or cannot be written."""
+    if type(header) is dict:
+        text = exact(header)
+        return None if text is None else text.encode()
+    if f"{type(header).__module__}.{type(header).__qualname__}" != "astropy.io.fits.header.Header":
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return header.tostring(sep="").encode()
+        except Exception:
+            # A card is damaged: it may say nothing of coordinates.
+            return None

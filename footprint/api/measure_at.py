@@ -13,7 +13,6 @@ from footprint.api._arrays import Memory, described, where
 from footprint.api._blank import blanked, check_blank, unwrap
 from footprint.api._call import Face, Stream, call, planned
 from footprint.api._elsewhere import BEAMED, UNBEAMED, areas, covariance, far_of, heights, units, widest, window, with_fluxes
-from footprint.api._fit import inverse_beam
 from footprint.api._image import Reading, foretold, from_file, host, see
 from footprint.api._levels import Levels, kinds_of, levels_of, planned_maps
 from footprint.api._light import Photometry, check_photometry, describe_light
@@ -143,7 +142,7 @@ def measure_at(
 
 def _held(count: int, sky: Sky, wide: float | None, light: Photometry | None) -> Held:
     """What is solved, with windows for the beam's shape, or for Gaussians so ``wide``."""
-    beam = inverse_beam(sky)
+    beam = sky.inverse_beam
     if wide is None and not beam:
         raise ArgumentError("shapes", "none", "an image whose header has the beam and the pixel size", "give a, b and theta")
     wide, within = widest(beam) if wide is None else wide, BEAMED if beam else UNBEAMED

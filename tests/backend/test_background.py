@@ -7,8 +7,9 @@ import pytest
 from scipy import ndimage
 
 import footprint as fp
-from footprint.kernels.mesh.bins import below, extent, median_of, spread
-from footprint.kernels.mesh.contract import STEP
+from footprint.kernels.mesh.contract import AT_ONCE
+from footprint.kernels.mesh.near import at_least, beside, beyond, extent, listed, median_of, summed, under
+from footprint.kernels.mesh.near import close as end
 from footprint.reference.background import background as reference
 
 
@@ -46,34 +47,44 @@ def test_other_dtypes_and_a_large_offset(device, rng, dtype):
     assert abs(level.mean() - 1e6) < 0.1 and abs(noise.mean() - 2) < 0.1
 
 
-@pytest.mark.parametrize("kind", ["normal", "few values", "one far", "tiny"])
-def test_bins_tell_what_sorted_values_do(rng, kind):
-    """Counts and medians to the bit, sums to rounding, of what is under a bound, whichever bins values lie in."""
-    n, bins = 1000, 125
-    a = rng.normal(0, 1, n).astype("f4")
-    a = {"few values": np.round(a), "tiny": a * np.float32(1e-41)}.get(kind, a)
+@pytest.mark.parametrize("kind", ["normal", "few values", "one far", "tiny", "alike"])
+def test_lists_tell_what_sorted_values_do(rng, kind):
+    """Counts, lists and medians to the bit, sums to rounding, of what lies between bounds, wherever it is looked for."""
+    n, room = 1000, (1000 // AT_ONCE + 2) * AT_ONCE
+    a, few, tails = (np.empty(room, "f4") for _ in range(3))
+    a[:n] = rng.normal(0, 1, n)
+    a[:n] = {"few values": np.round(a[:n]), "tiny": a[:n] * np.float32(1e-41), "alike": np.float32(3)}.get(kind, a[:n])
     if kind == "one far":
         a[5], a[7] = 3e38, -np.inf
-    binned, places, starts = np.empty(-(-n // STEP) * STEP, "f4"), np.empty(n, "u4"), np.empty(bins + 4, "u4")
-    sums = np.empty((2, n // STEP + 2))
-    centre, half = extent(a, n, binned)
-    with np.errstate(over="ignore"):
-        about = np.float32(centre - half), np.float32(0.5 * bins / half), bins, centre, binned
-    spread(a, n, *about, places, starts, sums)
-    ordered, ready = np.sort(a).astype(float), (0, 0)
+    values, unit = a[:n].copy(), 1e-41 if kind == "tiny" else 1
+    centre, half = extent(a, n, few)
+    end(a, n)
+    ordered, ready = np.sort(values).astype(float), (0, 0)
     for i, j in [(0, n), (1, n), *(np.sort(rng.integers(0, n + 1, (300, 2)), 1) + [0, 1]).clip(0, n)]:
         if i < j:
-            median, *ready = median_of(i, j, bins, binned, starts, a, *ready)
+            median, *ready = median_of(i, j, a, n, centre, half / 100, few, *ready)
             assert median == 0.5 * (ordered[(i + j - 1) // 2] + ordered[(i + j) // 2])
-    # Sums of what lies between two bounds: what is under both, however far, takes no digits of it.
-    _, *before = below(-1e30, False, *about, starts, sums)
-    for bound in (*rng.choice(ordered, 40), *rng.normal(0, 1, 40) * (1e-41 if kind == "tiny" else 1), 1e30):
-        for equal in (False, True):
-            under = ordered[ordered <= bound] if equal else ordered[ordered < bound]
-            count, total, squares = below(bound, equal, *about, starts, sums)
-            assert count == under.size
-            d = under[under >= -1e30] - centre
-            assert np.allclose([total - before[0], squares - before[1]], [np.sum(d), np.sum(d * d)], 1e-10, 1e-9 * half)
+    for bound in (*rng.choice(ordered, 40), *rng.normal(0, 1, 40) * unit, 1e30):
+        assert under(a, n, at_least(bound)) == np.sum(ordered < bound)
+        assert under(a, n, beyond(bound)) == np.sum(ordered <= bound)
+        low, high = np.float32(bound), np.float32(bound + 0.3 * unit)
+        inside = (values >= low) & (values < high)
+        assert np.array_equal(few[: listed(a, n, low, high, few)], values[inside])
+        assert np.array_equal(tails[: beside(a, n, low, high, tails)], values[~inside])
+        count, *sums = summed(a, n, low, high, centre)
+        d = values[inside].astype(float) - centre
+        assert count == d.size and np.allclose(sums, [np.sum(d), np.sum(d * d)], 1e-10, 1e-12 * unit)
+
+
+def test_a_clip_that_leaves_little_of_a_wide_spread_keeps_its_digits(rng):
+    """Of sums that hold what was clipped, little would be left to tell a small spread by."""
+    image = rng.standard_cauchy((132, 330)).astype("f4")
+    found = fp.background(image, 33, kappa=1.2, filter_size=1, robust=False, device="cpu")
+    first = image[::33, ::33].copy()
+    image -= np.repeat(np.repeat(first, 33, 0), 33, 1)
+    wanted = reference(image, 33, kappa=1.2, filter_size=1, robust=False)
+    at = np.ix_(np.arange(16, 132, 33), np.arange(16, 330, 33))
+    assert np.allclose(found[0][at] - first, wanted[0][at], atol=1e-6) and np.allclose(found[1][at], wanted[1][at], rtol=1e-6)
 
 
 def test_one_pixel_far_below_takes_no_digits_of_the_others(device, rng):

@@ -7,7 +7,6 @@ import pytest
 from scipy import fft
 
 import footprint as fp
-from footprint.api._fit import inverse_beam
 from footprint.api._sky import sky_of
 from footprint.backend.registry import device_limits
 from footprint.kernels.find_sources.contract import LABEL, PEAK, PIXELS, X_PEAK, XX, XY, Y_PEAK, YY
@@ -249,8 +248,8 @@ def test_extended_sources_budgets_and_threads(rng, monkeypatch):
 def test_the_beam_lies_as_the_header_says(east, degrees):
     """Position angles go from north to east, and east is left in most images."""
     sky = sky_of(None, SKY | {"BMAJ": 6 * PIXEL, "BMIN": 4 * PIXEL, "BPA": 30.0, "CDELT1": east * PIXEL})
-    assert np.allclose(inverse_beam(sky), inverse(6 / 2.354820045, 4 / 2.354820045, degrees), rtol=1e-6)
-    assert inverse_beam(sky_of(None, {"BMAJ": 1.0, "BMIN": 1.0})) == ()
+    assert np.allclose(sky.inverse_beam, inverse(6 / 2.354820045, 4 / 2.354820045, degrees), rtol=1e-6)
+    assert sky_of(None, {"BMAJ": 1.0, "BMIN": 1.0}).inverse_beam == ()
 
 
 def test_bad_fits_are_named(rng):

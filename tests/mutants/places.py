@@ -4,6 +4,13 @@ from tests.mutants import Mutant
 
 MUTANTS = [
     Mutant(
+        "footprint/api/_sky.py",
+        "threading.get_ident()",
+        "0",
+        ("tests/unit/test_sky.py::test_a_header_is_known_again_by_all_it_says_and_in_its_thread_alone",),
+        "threads share a WCS",
+    ),
+    Mutant(
         "footprint/api/_onsky.py",
         "((found.dec_err, onto[0]), (found.ra_err, onto[1]))",
         "((found.dec_err, onto[1]), (found.ra_err, onto[0]))",

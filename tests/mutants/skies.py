@@ -3,14 +3,14 @@
 from tests.mutants import Mutant
 
 LOCAL, MESH = "footprint/kernels/local_sources/cpu.py", "footprint/kernels/mesh/cpu.py"
-BINS = "footprint/kernels/mesh/bins.py"
+NEAR = "footprint/kernels/mesh/near.py"
 HELD, ELSEWHERE = "footprint/kernels/held/cpu.py", "footprint/api/_elsewhere.py"
 REFERENCE = ("tests/backend/test_local_sources.py::test_equals_the_reference",)
 PARTS = ("tests/backend/test_local_sources.py::test_parts_change_no_bit",)
 APART = ("tests/backend/test_local_deblend.py::test_equals_the_sorted_list_of_pixels",)
 SQUEEZE = "footprint/kernels/find_sources/squeeze.py"
 AGAIN = ("tests/backend/test_squeezed.py::test_rows_are_used_again",)
-CELLS = ("tests/backend/test_background.py::test_bins_tell_what_sorted_values_do",)
+CELLS = ("tests/backend/test_background.py::test_lists_tell_what_sorted_values_do",)
 MAPS = ("tests/backend/test_background.py::test_equals_the_reference",)
 SQUARES = ("tests/backend/test_held.py::test_equals_linear_least_squares",)
 OTHERS = ("tests/backend/test_held.py::test_found_on_one_and_measured_on_others",)
@@ -74,9 +74,16 @@ MUTANTS = [
         PARTS,
         "maps of another part are kept",
     ),
-    Mutant(BINS, "if start <= r < stop:", "if start <= r:", CELLS, "a rank is looked for in the bin of one before it"),
-    Mutant(BINS, "(starts[b]) // STEP, -(", "(starts[b + 1]) // STEP, -(", CELLS, "a sum begins after what is under the bound"),
-    Mutant(BINS, "if s >= first:", "if s >= 0:", CELLS, "sums have what lies far below, and none of the others' digits"),
+    Mutant(NEAR, "if start <= r < stop:", "if start <= r:", CELLS, "a rank is looked for among those of one before it"),
+    Mutant(NEAR, "if np.float64(near) <= bound", "if np.float64(near) < bound", CELLS, "what is a bound is not counted"),
+    Mutant(NEAR, "    return k + many\n", "    return to\n", CELLS, "lists have what is put behind their end"),
+    Mutant(
+        MESH,
+        "if first > low or last < high:",
+        "if first > low:",
+        ("tests/backend/test_background.py::test_a_clip_that_leaves_little_of_a_wide_spread_keeps_its_digits",),
+        "sums have values that a bound has left out",
+    ),
     Mutant(MESH, "c2, c3 = bend[k] / 2", "c2, c3 = bend[k] / 3", MAPS, "a spline that does not bend enough"),
     Mutant(MESH, "_curve(smooth[4 * k + part, y]", "_curve(smooth[4 * k, y]", MAPS, "what bends along y is straight along x"),
     Mutant(

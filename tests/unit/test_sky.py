@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import astropy.units as u
 import numpy as np
@@ -14,6 +15,7 @@ from astropy.wcs import WCS
 
 import footprint as fp
 from footprint.api._onsky import Told
+from footprint.api._sky import sky_of
 
 SKY = {"CTYPE1": "RA---SIN", "CTYPE2": "DEC--SIN", "CRPIX1": 65, "CRPIX2": 60, "CRVAL1": 10.0, "CRVAL2": -30.0}
 SKY |= {"CDELT1": -0.002, "CDELT2": 0.002, "CUNIT1": "deg", "CUNIT2": "deg"}
@@ -177,6 +179,19 @@ def test_an_image_of_another_part_of_the_sky_is_told(image, moved):
     assert [one for one in told if "another part of the sky" in one] == (
         ["red shows another part of the sky, by up to 3 pixels by its header: pixels are compared by their numbers"] * (moved > 0)
     )
+
+
+def test_a_header_is_known_again_by_all_it_says_and_in_its_thread_alone():
+    """A WCS of astropy's that several threads ask at once may answer none of them."""
+    header = fits.Header(SKY | BEAM)
+    first, again = sky_of(None, header), sky_of(None, header.copy())
+    assert again is first and sky_of(None, dict(SKY)) is sky_of(None, dict(SKY))
+    with ThreadPoolExecutor(1) as other:
+        assert other.submit(sky_of, None, header).result().wcs is not first.wcs
+    assert sky_of(None, header, u.K).unit == u.K and sky_of(None, header).unit is None
+    header["CRVAL1"], header["BUNIT"] = 11.0, "Jy/beam"
+    changed = sky_of(None, header)
+    assert changed.wcs.wcs.crval[0] == 11 and changed.unit == u.Jy / u.beam and first.wcs.wcs.crval[0] == 10
 
 
 def test_one_number_is_a_map(image):

@@ -9,7 +9,7 @@ from numba import prange
 
 from footprint.kernels.common.cells import cell, sort
 from footprint.kernels.common.jit import njit
-from footprint.kernels.common.vectors import alone
+from footprint.kernels.common.vectors import alone, await_rows
 from footprint.kernels.find_sources.contract import LABEL, PEAK, PIXELS, SPREAD, X_PEAK, XX, XY, Y_PEAK, YY
 from footprint.kernels.fit.contract import CHI2, HEIGHT, LANES, LEAST, MAJOR, MINOR, MOST, POINT, SETTLED, SUMS, THETA, X, Y, kinds
 from footprint.kernels.fit.grid import lay
@@ -20,6 +20,8 @@ from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
 _WIDTH = 2.0 * math.sqrt(2.0 * math.log(2.0))
 # Cells that a thread takes one after another: near each other, so that they have neighbours in common.
 _RUN = 64
+# Sources whose windows are brought near before they are copied.
+_AHEAD = 2
 
 
 @njit(cache=True, parallel=True, nogil=True)
@@ -62,6 +64,13 @@ def _stamp_over(block, level, spread, boxes, n, stamps, radius, first):
             stamps[k, :] = np.nan
         if boxes[k, PIXELS] <= 0 or boxes[k, LABEL] <= 0:
             continue
+        if k + _AHEAD < n:
+            # Windows are short rows from far-off memory; no source is near the one before.
+            y0, x0 = boxes[k + _AHEAD, Y_PEAK] - radius, max(boxes[k + _AHEAD, X_PEAK] - radius, 0)
+            low, high = max(y0, first), min(y0 + side, first + rows)
+            if low < high and x0 < width:
+                for part in (block, level, spread):
+                    await_rows(part, (low - first) * width + x0, width, high - low, min(side, width - x0))
         y0, x0 = boxes[k, Y_PEAK] - radius, boxes[k, X_PEAK] - radius
         begin, end = max(x0, 0), min(x0 + side, width)
         for y in range(max(y0, first), min(y0 + side, first + rows)):

@@ -24,21 +24,13 @@ from footprint.spec import ArraySpec, Limits
 
 # A cut-off normal needs some pixels to be told; fewer keep the clip's own. Turns of its search.
 FEW, TURNS = 64, 50
-# On the CPU, values that tell where a cell's lie, and bins that they are then counted into at most.
-SAMPLE, MOST = 64, 1024
-# Values that are summed at once.
-STEP = 32
+# On the CPU, values that tell where a cell's lie, and values that are looked at at once.
+SAMPLE, AT_ONCE = 64, 64
 
 
 def cells_work(limits: Limits, image: ArraySpec, cells: ArraySpec, *, size: int, **_: object) -> tuple[ArraySpec, ...]:
-    """A cell's values as they come and by their bins, the bin of each, and what lies before each bin, for every thread."""
-    n = size * size
-    return (
-        ArraySpec((limits.threads, 2, max(-(-n // STEP) * STEP, SAMPLE)), "float32"),
-        ArraySpec((limits.threads, n), "uint32"),
-        ArraySpec((limits.threads, MOST + 4), "uint32"),
-        ArraySpec((limits.threads, 2, n // STEP + 2), "float64"),
-    )
+    """A cell's values, and two lists of those that lie near bounds, for every thread."""
+    return (ArraySpec((limits.threads, 3, (-(-size * size // AT_ONCE) + 1) * AT_ONCE), "float32"),)
 
 
 def smooth_work(limits: Limits, cells: ArraySpec, smooth: ArraySpec, *, width: int) -> tuple[ArraySpec, ...]:

@@ -1,4 +1,4 @@
-"""Clipped statistics of cells, each counted into bins once, and splines through them."""
+"""Clipped statistics of cells, and splines through them."""
 
 from __future__ import annotations
 
@@ -8,67 +8,123 @@ import numpy as np
 from numba import prange
 
 from footprint.kernels.common.jit import njit
-from footprint.kernels.mesh.bins import below, extent, median_of, rank_of, spread
-from footprint.kernels.mesh.contract import FEW, MOST, TURNS
+from footprint.kernels.common.vectors import await_rows
+from footprint.kernels.mesh.contract import AT_ONCE, FEW, TURNS
+from footprint.kernels.mesh.near import (
+    FAR,
+    REACH,
+    at_least,
+    beside,
+    beyond,
+    close,
+    extent,
+    listed,
+    median_of,
+    narrowed,
+    rank_of,
+    summed,
+    under,
+)
 from footprint.kernels.sigma_clip.contract import BACKGROUND
 
 # Values that are put in order one by one.
 _LINE = 32
-# Values a bin has of its share: so few that what a bound cuts is soon looked at.
-EACH = 8
+# Values are summed once that lie within so many deviations of a sample's centre, or, where bounds have come nearer, within such a
+# share of their distance; the others are listed.
+_CORE, _SHARE = 2.3, 0.75
+# Where a normal is cut off, values are listed so many deviations to either side, and those so far below the level; later in an
+# interval as long as so many of the bound's last steps.
+_AROUND, _BELOW, _NEARER = 0.12, 4.0, 20.0
+INFINITE = np.float32(np.inf)
 
 
 @njit(cache=True, nogil=True)
-def _clip(n, kappa, low, scale, bins, centre, binned, starts, sums, spare):
-    """Median, mean and deviation of n values once nothing is further than kappa deviations from the median."""
-    least, largest, kept = -np.inf, np.inf, -1
-    i, j, median, start, stop = 0, n, 0.0, np.int64(0), np.int64(0)
-    _, total_under, squares_under = below(-np.inf, False, low, scale, bins, centre, binned, starts, sums)
-    _, total, squares = below(np.inf, True, low, scale, bins, centre, binned, starts, sums)
-    total, squares = total - total_under, squares - squares_under
+def _clip(a, n, kappa, centre, half, tails, few):
+    """Median, mean and deviation of n values once nothing is further than kappa deviations from the median.
+
+    Then how many ``tails`` lists, which are all that are under a value, and that value.
+    """
+    spread = half / REACH
+    # Sums of the values that no bound is near, and a list of the others.
+    low, high = np.float32(centre - _CORE * spread), np.float32(centre + _CORE * spread)
+    origin = centre
+    core, inner, inner_squares = summed(a, n, low, high, origin)
+    outer = beside(a, n, low, high, tails)
+    # The median is looked for by how many are under the sample's, as far as that is told.
+    guess = centre + min(max((0.5 * n - under(a, n, np.float32(centre))) / (0.4 * n), -1.0), 1.0) * spread
+    wide = (0.03 + 2 / math.sqrt(n)) * spread
+    least, largest, kept, start, stop = -np.inf, np.inf, -1, np.int64(0), np.int64(0)
+    i, j, median = 0, n, 0.0
+    _, total, squares = summed(tails, outer, np.float32(-FAR), np.float32(FAR), origin)
     while True:
         m = j - i
-        mean = total / m
-        deviation = math.sqrt(max(squares / m - mean * mean, 0.0))
-        mean += centre
+        mean = (inner + total) / m
+        deviation = math.sqrt(max((inner_squares + squares) / m - mean * mean, 0.0))
+        mean += origin
         if m == kept:
-            return median, mean, deviation
-        median, start, stop = median_of(i, j, bins, binned, starts, spare, start, stop)
+            return median, mean, deviation, outer, low
+        median, start, stop = median_of(i, j, a, n, guess, wide, few, start, stop)
         least, largest, kept = max(least, median - kappa * deviation), min(largest, median + kappa * deviation), m
-        under, total_under, squares_under = below(least, False, low, scale, bins, centre, binned, starts, sums)
-        upto, total, squares = below(largest, True, low, scale, bins, centre, binned, starts, sums)
-        if upto <= under:
+        first, last = at_least(least), beyond(largest)
+        if first > low or last < high:
+            low = max(np.float32(median - _SHARE * (median - least)), first)
+            high = max(min(np.float32(median + _SHARE * (largest - median)), last), low)
+            # About what they now lie round, so that no digits are lost of a spread that is small beside the sample's.
+            origin = median
+            core, inner, inner_squares = summed(a, n, low, high, origin)
+            outer = beside(a, n, low, high, tails)
+        count, total, squares = summed(tails, outer, first, last, origin)
+        below = under(tails, outer, first)
+        if core + count <= 0:
             # Nothing is that near the median: the value over it stands alone.
-            alone = rank_of(min(under, j - 1), bins, binned, starts, spare, start, stop)[0]
-            return alone, alone, 0.0
-        i, j, total, squares = under, upto, total - total_under, squares - squares_under
+            alone = rank_of(min(below, j - 1), a, n, guess, wide, few, start, stop)[0]
+            return alone, alone, 0.0, outer, low
+        i, j = below, below + core + count
 
 
 @njit(cache=True, nogil=True)
-def _cell(a, n, kappa, up, hazard, binned, places, starts, sums):
+def _cell(a, n, kappa, up, hazard, tails, few):
     """Background and noise of a[:n]."""
-    centre, half = extent(a, n, binned)
+    centre, half = extent(a, n, few)
     if half == 0.0:
         return centre, 0.0
-    bins = max(16, min(MOST, n // EACH))
-    low, scale = np.float32(centre - half), np.float32(0.5 * bins / half)
-    spread(a, n, low, scale, bins, centre, binned, places, starts, sums)
-    median, mean, deviation = _clip(n, kappa, low, scale, bins, centre, binned, starts, sums, a)
+    close(a, n)
+    median, mean, deviation, outer, low = _clip(a, n, kappa, centre, half, tails, few)
     if deviation == 0.0:
         return median, deviation
     if up == 0.0 or n < FEW:
         return (2.5 * median - 1.5 * mean if abs(mean - median) < 0.3 * deviation else median), deviation
-    level, noise = median, deviation
+    level = origin = median
+    noise, around, lower, moved = deviation, np.int64(0), np.int64(0), np.inf
+    # The interval that the upper bound is in, whose values are listed; what lies under the lowest value summed is listed, too.
+    begin, end, lowest, core, inner, inner_squares = INFINITE, -INFINITE, -INFINITE, np.int64(0), 0.0, 0.0
     for _ in range(TURNS):
-        under, total_under, squares_under = below(level - 5 * noise, False, low, scale, bins, centre, binned, starts, sums)
-        upto, total, squares = below(level + up * noise, False, low, scale, bins, centre, binned, starts, sums)
-        m = upto - under
+        first, last = level - 5 * noise, level + up * noise
+        if not (begin <= last <= end and first <= lowest):
+            begin, end = np.float32(last - _AROUND * noise), beyond(last + _AROUND * noise)
+            lowest, origin = min(np.float32(level - _BELOW * noise), begin), level
+            core, inner, inner_squares = summed(a, n, lowest, begin, origin)
+            around = listed(a, n, begin, end, few)
+            if lower or lowest > low or under(tails, outer, lowest):
+                lower, low = listed(a, n, -INFINITE, lowest, tails), -INFINITE
+        elif _NEARER * moved < np.float64(end) - np.float64(begin) and around > AT_ONCE:
+            # What steps that shorten lead to lies in a shorter interval.
+            reach = 0.25 * _NEARER * moved
+            lower_end, upper_end = max(np.float32(last - reach), begin), min(beyond(last + reach), end)
+            count, total, squares = summed(few, around, begin, lower_end, origin)
+            core, inner, inner_squares = core + count, inner + total, inner_squares + squares
+            begin, end, around = lower_end, upper_end, narrowed(few, around, lower_end, upper_end)
+        m, total, squares = summed(few, around, begin, last, origin)
+        if lower:
+            more, total_lower, squares_lower = summed(tails, lower, first, lowest, origin)
+            m, total, squares = m + more, total + total_lower, squares + squares_lower
+        m += core
         if m < 16:
             return median, deviation
-        mean = (total - total_under) / m
-        variance = max((squares - squares_under) / m - mean * mean, 0.0)
+        mean = (inner + total) / m
+        variance = max((inner_squares + squares) / m - mean * mean, 0.0)
         wider = math.sqrt(variance / (1 - up * hazard - hazard * hazard))
-        higher = centre + mean + wider * hazard
+        higher = origin + mean + wider * hazard
         if not wider > 0:
             return median, deviation
         moved = abs(higher - level) + abs(wider - noise)
@@ -113,7 +169,7 @@ def _gather(image, y0, y1, x0, x1, a):
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def _cells(image, cells, first, size, kappa, good, up, more, values, places, starts, sums):
+def _cells(image, cells, first, size, kappa, good, up, more, values):
     rows, columns, threads = -(-image.shape[0] // size), cells.shape[2], values.shape[0]
     hazard = math.exp(-0.5 * up * up) / math.sqrt(2 * math.pi) / (0.5 * math.erfc(-up / math.sqrt(2.0)))
     for t in prange(threads):
@@ -123,17 +179,20 @@ def _cells(image, cells, first, size, kappa, good, up, more, values, places, sta
                 x0, x1 = c * size, min((c + 1) * size, image.shape[1])
                 a = values[t, 0]
                 n, anchor = _gather(image, y0, y1, x0, x1, a)
+                if c + 1 < columns:
+                    # The next cell's pixels come from far-off memory while this one's are looked at.
+                    await_rows(image, y0 * image.shape[1] + x1, image.shape[1], y1 - y0, min(size, image.shape[1] - x1))
                 level = noise = np.nan
                 if n > 0 and n >= good * (y1 - y0) * (x1 - x0):
-                    level, noise = _cell(a, n, kappa, up, hazard, values[t, 1], places[t], starts[t], sums[t])
+                    level, noise = _cell(a, n, kappa, up, hazard, values[t, 1], values[t, 2])
                     level += anchor
                     noise *= more
                 cells[0, first // size + r, c], cells[1, first // size + r, c] = level, noise
 
 
-def cells(image, cells, values, places, starts, sums, *, first, size, kappa, good, up, more) -> None:
+def cells(image, cells, values, *, first, size, kappa, good, up, more) -> None:
     """See `footprint.kernels.mesh.contract`."""
-    _cells(image, cells, first, size, kappa, good, up, more, values, places, starts, sums)
+    _cells(image, cells, first, size, kappa, good, up, more, values)
 
 
 @njit(cache=True, nogil=True)

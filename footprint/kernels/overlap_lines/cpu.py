@@ -11,7 +11,7 @@ from numba import prange
 from footprint.kernels.common import borders
 from footprint.kernels.common.few import few
 from footprint.kernels.common.jit import njit
-from footprint.kernels.common.vectors import BYTES, apart
+from footprint.kernels.common.vectors import BYTES, apart, await_rows
 from footprint.kernels.convolve.cpu_lines import fill
 from footprint.kernels.overlap_lines.contract import pairs
 from footprint.kernels.overlap_save.contract import TILES, blocks
@@ -19,7 +19,6 @@ from footprint.kernels.overlap_save.cpu import source_of
 from footprint.kernels.overlap_save.cpu_dft import times
 from footprint.kernels.overlap_save.cpu_lines import columns_back, columns_forward, kept, rows_forward, strip_of, through_beside
 from footprint.kernels.overlap_save.cpu_odd import spoil
-from footprint.kernels.overlap_save.cpu_rows import await_rows
 from footprint.kernels.overlap_save.cpu_tile import (
     exponents,
     line_in,

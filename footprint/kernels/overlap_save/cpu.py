@@ -10,13 +10,12 @@ from numba import prange
 from footprint.kernels.common import borders
 from footprint.kernels.common.few import few
 from footprint.kernels.common.jit import njit
-from footprint.kernels.common.vectors import BYTES, apart
+from footprint.kernels.common.vectors import BYTES, apart, await_rows
 from footprint.kernels.convolve.cpu import KINDS
 from footprint.kernels.convolve.cpu_lines import fill
 from footprint.kernels.overlap_save.contract import TILES, Lay, blocks
 from footprint.kernels.overlap_save.cpu_lines import halves_back, halves_forward, kept, rows_forward, strip_of, through
 from footprint.kernels.overlap_save.cpu_odd import spoil
-from footprint.kernels.overlap_save.cpu_rows import await_rows
 from footprint.kernels.overlap_save.cpu_tile import (
     BLANK,
     exponents,

@@ -90,25 +90,3 @@ def gather(typing_context, x, at, skip, dst, to, pitch, rows, vectors, count, w,
 
     n = types.int64
     return types.void(x, n, n, dst, n, n, n, n, n, w, n), code
-
-
-@intrinsic
-def await_rows(typing_context, x, at, pitch, rows, count):  # type: ignore[no-untyped-def]
-    """Have ``rows`` rows of ``count`` elements from (x, at) on, ``pitch`` apart, brought into the core's second cache.
-
-    They are short and far apart, so that the processor does not foresee them. Those that will be written are read all the same:
-    having them brought to be written takes longer than it saves.
-    """
-
-    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        e = Emit(context, builder, signature, args)
-        _, at, pitch, rows, count = args
-        with cgutils.for_range(builder, rows) as row:
-            start = e.add(at, e.mul(pitch, row.index))
-            with cgutils.for_range_slice(builder, e.index(0), count, e.index(64 // e.itemsize)) as (column, _):
-                e.expect(0, e.add(start, column), level=2)
-            e.expect(0, e.add(start, e.add(count, -1)), level=2)
-        return context.get_dummy_value()
-
-    n = types.int64
-    return types.void(x, n, n, n, n), code
