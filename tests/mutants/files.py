@@ -39,6 +39,13 @@ MUTANTS = [
         "the checksums of a compressed scan are never reached",
     ),
     Mutant(
+        "footprint/api/_way.py",
+        "return least if _seconds(least) < _FAR * _seconds(found[-1]) else found[-1]",
+        "return found[-1]",
+        ("tests/unit/test_io_chunks.py::test_slices_are_not_kept_whole_where_that_decodes_a_scan_once_for_each",),
+        "a gzipped scan is decoded once for every slice, where parts of slices would do with a few times",
+    ),
+    Mutant(
         "footprint/io/direct.py",
         "return first, done",
         "return first, last",
