@@ -108,7 +108,7 @@ class Way:
         return plan_by_method(self.fbp, by)
 
     def _decoding(self, limits: Limits, budget: int | None, whole: Job, line: Pipeline) -> Plan:
-        """The plan with as many rows decoded ahead as leave slices whole; the fastest foretold, if it is far faster or none does."""
+        """The plan with as many rows decoded ahead as leave slices whole; the fastest where none does, or it is far faster."""
         job, height = self.job, self.needed[1] - self.needed[0]
         if not job.decodes:
             return fit(limits, budget, "reconstruct", whole)
