@@ -29,6 +29,7 @@ from footprint.ops.job import Meeting, job_of_op
 from footprint.ops.pipeline import Pipeline
 from footprint.ops.quantize import DTYPES, Quantize
 from footprint.ops.reconstruct import Steps, default_steps, pipeline_of, rows_needed
+from footprint.plan.comfort import starts
 from footprint.plan.faces import Region, Taker
 from footprint.plan.fit import Job, fit, fit_if_any
 from footprint.plan.plan import Plan
@@ -40,6 +41,8 @@ Last = Fbp | Iterative
 """What makes slices of sinograms."""
 # What only a filtered backprojection is told, or only what iterates, and what it is told unless said otherwise.
 _OF_FBP = {name: Filtered._field_defaults[name] for name in ("filter", "padding", "interpolation", "accuracy", "cutoff")}
+# What a plan takes of the seconds of one with whole slices where it is worth cutting them.
+_FAR = 0.5
 _OF_ITERATIONS = {"iterations": None, "weight": None, "nonnegative": False}
 
 
@@ -105,7 +108,7 @@ class Way:
         return plan_by_method(self.fbp, by)
 
     def _decoding(self, limits: Limits, budget: int | None, whole: Job, line: Pipeline) -> Plan:
-        """The plan with as many rows decoded ahead as leave slices whole; where none does, the one predicted to be the fastest."""
+        """The plan with as many rows decoded ahead as leave slices whole; the fastest where none does, or it is far faster."""
         job, height = self.job, self.needed[1] - self.needed[0]
         if not job.decodes:
             return fit(limits, budget, "reconstruct", whole)
@@ -121,9 +124,16 @@ class Way:
                 continue
             found.append(job.decoded_ahead(plan, budget, height))
             if all(cut.axis == "z" for cut in plan.cuts):
-                return found[-1]
+                # Small parts take longer than is foretold: only if a scan is decoded far less often are they better than slices.
+                least = min(found, key=_seconds)
+                return least if _seconds(least) < _FAR * _seconds(found[-1]) else found[-1]
         # Parts of a slice read its rows once each: rows that are kept may be worth more than larger parts, or less.
-        return min(found, key=lambda plan: (max if len(plan.lanes) > 1 else sum)(t for _, t in plan.seconds))
+        return min(found, key=_seconds)
+
+
+def _seconds(plan: Plan) -> float:
+    """What a plan is foretold to take, with what its parts take to start."""
+    return float((max if len(plan.lanes) > 1 else sum)(t for _, t in plan.seconds)) + starts(plan)
 
 
 @dataclass(frozen=True)

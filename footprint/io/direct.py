@@ -1,7 +1,7 @@
 """Writes that go from memory to a disk at once, without a copy in the system's memory.
 
-The copy, and finding pages for it, take a core a quarter of a second for a gigabyte, which small volumes never notice and two
-cores that reconstruct do. A file system may refuse such a write, and then the ordinary one does: it only saves time.
+The copy, and finding pages for it, take a core half a second for a gigabyte, which small files never notice and two cores that
+compute do. A file system may refuse such a write, and then the ordinary one does: it only saves time.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from contextlib import suppress
 from io import FileIO
 from pathlib import Path
 
-LEAST = 1 << 20
-"""Bytes below which it is not worth it: each write waits for the disk."""
+LARGE = 32 << 20
+"""Bytes of an array that is written so."""
+LEAST = 1 << 19
+"""Bytes below which a single write is not worth it: each waits for the disk."""
 PAGE = 4096
 """Only whole pages of the file are written so: none is shared with what is written the ordinary way."""
-# Disks want memory at multiples of it.
-_SECTOR = 512
+SECTOR = 512
+"""Disks want memory at multiples of it."""
 # Local file systems that take such writes as they are: a server's cache is better than waiting for the server.
 _SYSTEMS = ("ext4", "xfs")
 # A disk that takes fewer bytes a second is left to the system, which goes on beside the computing; so many seconds are forgiven.
@@ -43,6 +45,11 @@ class Direct:
             if hasattr(os, "O_DIRECT") and _system(path) in _SYSTEMS:
                 self._file = FileIO(path, "r+", opener=lambda name, how: os.open(name, how | os.O_DIRECT))
 
+    @property
+    def open(self) -> bool:
+        """Whether the next write may go so."""
+        return self._file is not None
+
     def close(self) -> None:
         """Write nothing any more."""
         if self._file is not None:
@@ -63,7 +70,7 @@ class Direct:
             The disk is full, or failed.
         """
         first, last = -at % PAGE, (at + len(view)) // PAGE * PAGE - at
-        if self._file is None or last - first < LEAST or (address + first) % _SECTOR:
+        if self._file is None or last - first < LEAST or (address + first) % SECTOR:
             return 0, 0
         done, since = first, time.perf_counter()
         try:
@@ -78,6 +85,11 @@ class Direct:
         if self._seconds > _FORGIVEN + self._bytes / _RATE:
             self.close()
         return first, done
+
+
+def starts(nbytes: int) -> int:
+    """What an array of so many bytes begins at a multiple of in its file: a page where it is to be written so, else 1."""
+    return PAGE if nbytes >= LARGE else 1
 
 
 def _system(path: str | os.PathLike[str]) -> str:

@@ -248,7 +248,8 @@ def _stored(dtype: np.dtype) -> tuple[np.dtype, bool]:
 def writing_bytes(shape: tuple[int, ...], dtype: np.dtype, given: Any) -> int:
     """Bytes that writing an image of ``dtype`` holds beside C-contiguous blocks of dtype ``given``."""
     stored, flip = _stored(dtype)
-    return _writing_bytes(stored, math.prod(shape) * stored.itemsize, given, flip)
+    # Where its numbers begin, the length of its header says.
+    return _writing_bytes(stored, shape, given, flip, offset=1)
 
 
 def create(path: str | os.PathLike[str], shape: tuple[int, ...], dtype: np.dtype, header: Any, history: list[str]) -> RawFrames:

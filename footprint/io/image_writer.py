@@ -82,7 +82,7 @@ def writing_bytes(path: str | os.PathLike[str], shape: tuple[int, ...], dtype: A
     """Bytes that writing an image or a stack to ``path`` will hold beside blocks of dtype ``given`` (its own); creates nothing."""
     stored, given = _stored(dtype), np.dtype(dtype if given is None else given)
     if image_kind(path) != "fits":
-        return raw.writing_bytes(stored, math.prod(shape) * stored.itemsize, given)
+        return raw.writing_bytes(stored, shape, given)
     from footprint.io import fits
 
     return fits.writing_bytes(shape, stored, given)

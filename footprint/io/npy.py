@@ -8,6 +8,7 @@ import os
 import numpy as np
 
 from footprint.errors import FormatError
+from footprint.io.direct import starts
 from footprint.io.frames import existing_file, reading
 from footprint.io.raw import RawFrames
 
@@ -45,10 +46,17 @@ def open_frames(path: str | os.PathLike[str]) -> RawFrames:
 
 def create(path: str | os.PathLike[str], shape: tuple[int, ...], dtype: np.dtype) -> RawFrames:
     """Write the header of a C-ordered image, or of a stack of them, and return its rows for writing."""
+    nbytes = math.prod(shape) * dtype.itemsize
     with open(path, "wb") as file:
         fields = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_1_0(file, fields)
-        offset = file.tell()
-        file.truncate(offset + int(np.prod(shape, dtype=np.int64)) * dtype.itemsize)
+        offset = -(-file.tell() // starts(nbytes)) * starts(nbytes)
+        if offset > file.tell():
+            # Blanks before the end of its line make a header as long as one likes.
+            file.seek(-1, os.SEEK_CUR)
+            file.write(b" " * (offset - 1 - file.tell()) + b"\n")
+            file.seek(np.lib.format.MAGIC_LEN)
+            file.write((offset - np.lib.format.MAGIC_LEN - 2).to_bytes(2, "little"))
+        file.truncate(offset + nbytes)
     frames = (math.prod(shape[:-2]), shape[-2], shape[-1])
     return RawFrames(path, offset, frames, dtype, writable=True)

@@ -123,7 +123,7 @@ class ZarrSlices:
         """Bytes that `write` and `finish` hold beside C-contiguous arrays of ``dtype``."""
         if self._packing != "none" or self._levels > 1:
             return packing_bytes(self._shape, self._dtype, self._packing, self._levels)
-        return writing_bytes(self._dtype, self._shape[1] * self._shape[2] * self._dtype.itemsize, dtype)
+        return writing_bytes(self._dtype, self._shape[1:], dtype)
 
     def write(self, start: int, rows: slice, array: np.ndarray) -> None:
         """Write ``array`` ``(n, n_rows, n_x)`` at slice ``start`` and ``rows`` of each."""

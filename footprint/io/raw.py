@@ -5,6 +5,7 @@ The file is never mapped: mapped pages count as the process's memory, and the pl
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Iterable
@@ -15,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from footprint.errors import FormatError
-from footprint.io.direct import Direct
+from footprint.io import direct
+from footprint.io.direct import SECTOR, Direct
 from footprint.io.frames import PIECE, cast_into, reading, staging
 from footprint.io.inflated import Inflated
 
@@ -23,16 +25,22 @@ _AGAIN = "copy or write it again"
 
 # Pixels that are so many bytes apart are asked for one by one: to read all between them would take longer, measured.
 _APART = 16 << 10
-# Bytes cast or byte-swapped at a time on their way to a file: enough for the disk, and still in the processor's cache.
-STAGED = 128 << 10
+# Bytes cast or byte-swapped at a time on their way to a file: enough for the system's memory, and still in the processor's cache;
+# and enough for a disk, where they go there at once.
+STAGED, DIRECT = 128 << 10, 2 << 20
 # Arrays of so many bytes go to the disk while they are written, and not when the file is closed; a piece that has arrived there
 # leaves the system's memory, which then serves for the next one: pages that are new to it take longer than the copy into them.
 LARGE, _LEAVES = 256 << 20, 16 << 20
 
 
-def writing_bytes(stored: np.dtype, nbytes: int, given: Any, flip: bool = False) -> int:
-    """Bytes that writing C-contiguous blocks of dtype ``given`` to an array of ``nbytes`` holds beside them; see `RawFrames`."""
-    return 0 if np.dtype(given) == stored and not flip else min(STAGED, nbytes)
+def writing_bytes(stored: np.dtype, shape: tuple[int, ...], given: Any, flip: bool = False, offset: int = 0) -> int:
+    """Bytes that writing C-contiguous blocks of dtype ``given`` to an array at byte ``offset`` of a file holds beside them."""
+    nbytes = math.prod(shape) * stored.itemsize
+    plain = np.dtype(given) == stored and not flip
+    if nbytes < direct.LARGE:
+        return 0 if plain else min(STAGED, nbytes)
+    # Where rows lie in the file as they do in memory, the disk takes them from there.
+    return 0 if plain and not (offset % SECTOR or shape[-1] * stored.itemsize % SECTOR) else DIRECT
 
 
 def _bytes(array: np.ndarray) -> memoryview:
@@ -102,9 +110,11 @@ class RawFrames:
             raise FormatError(path, f"is truncated: its header declares {said} bytes, it has {have}", _AGAIN)
         self._file = open(path, "r+b" if writable else "rb", buffering=0)
         self.inflated, self._inflating = inflated, Inflated.host_bytes(need) if inflated else 0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._leaves = writable and need - self.offset >= LARGE and hasattr(os, "posix_fadvise")
-        self._direct = Direct(path) if self._leaves else None
+        self._direct = Direct(path) if writable and need - self.offset >= direct.LARGE else None
+        # What blocks go through on their way to the disk, where it cannot have them as they lie.
+        self._staging: np.ndarray | None = None
         # From and to which byte it was written since the beginning, and how much since the disk was last told.
         self._written, self._since = (need, 0), 0
 
@@ -215,7 +225,7 @@ class RawFrames:
 
     def writing_bytes(self, dtype: Any) -> int:
         """Bytes that `write` holds beside C-contiguous arrays of ``dtype``; others are staged like another dtype."""
-        return writing_bytes(self.stored, self.shape[0] * self.shape[1] * self.row_bytes, dtype, self._flip)
+        return writing_bytes(self.stored, self.shape, dtype, self._flip, self.offset)
 
     def write(self, start: int, rows: slice, array: np.ndarray) -> None:
         """Write ``array`` ``(n, n_rows, n_x)`` at frame ``start`` and ``rows`` of each frame, cast piece by piece."""
@@ -231,24 +241,39 @@ class RawFrames:
                 self._write_flat(at + r * self.row_bytes, row)
 
     def _write_flat(self, at: int, values: np.ndarray) -> None:
-        """Write numbers at byte ``at`` of the array; through a small buffer where they are not as the file has them."""
-        if values.dtype == self.stored and values.flags.c_contiguous and not self._flip:
+        """Write numbers at byte ``at`` of the array; through a small buffer where they are not as the file has them, or lie."""
+        plain = values.dtype == self.stored and values.flags.c_contiguous and not self._flip
+        nbytes = len(values) * self.stored.itemsize
+        if self._direct and self._direct.open and nbytes >= direct.LEAST and self.writing_bytes(values.dtype):
+            at_once = plain and (self.offset + at - values.ctypes.data) % SECTOR == 0
+            if not at_once:
+                with self._lock:
+                    if self._staging is None:
+                        self._staging = staging((DIRECT,), np.dtype(np.uint8))
+                    # Each piece lies as far from a page of memory as it will from one of the file.
+                    self._staged_through(self._staging, (self.offset + at) % direct.PAGE, at, values)
+                return
+        if plain:
             self._put(at, values)
-            return
-        size = self.stored.itemsize
-        step = max(1, STAGED // size)
-        staged = np.empty(min(step, len(values)), self.stored)
-        for i in range(0, len(values), step):
-            part = staged[: len(values[i : i + step])]
+        else:
+            self._staged_through(np.empty(min(STAGED, nbytes), np.uint8), 0, at, values)
+
+    def _staged_through(self, staged: np.ndarray, lead: int, at: int, values: np.ndarray) -> None:
+        """Write numbers through a buffer of bytes; the first of them ``lead`` bytes from its start."""
+        size, i = self.stored.itemsize, 0
+        while i < len(values):
+            n = min((len(staged) - lead) // size, len(values) - i)
+            part, given = staged[lead : lead + n * size].view(self.stored), values[i : i + n]
             if self._flip:
                 plain = part.view(f"u{size}")
-                cast_into(plain, values[i : i + step])
+                cast_into(plain, given)
                 plain ^= plain.dtype.type(1 << (8 * size - 1))
                 if not self.stored.isnative:
                     plain.byteswap(inplace=True)
             else:
-                cast_into(part, values[i : i + step])
+                cast_into(part, given)
             self._put(at + i * size, part)
+            i, lead = i + n, 0
 
     def _put(self, at: int, array: np.ndarray) -> None:
         if array.size == 0:

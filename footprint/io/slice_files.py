@@ -115,7 +115,7 @@ class TiffFolder(SliceFolder):
 
     def writing_bytes(self, dtype: Any) -> int:
         """Bytes that `write` holds beside C-contiguous arrays of ``dtype``."""
-        return writing_bytes(self._dtype, self._shape[1] * self._shape[2] * self._dtype.itemsize, dtype)
+        return writing_bytes(self._dtype, self._shape[1:], dtype)
 
     def write(self, start: int, rows: slice, array: np.ndarray) -> None:
         """Write ``array`` ``(n, n_rows, n_x)`` at slice ``start`` and ``rows`` of each."""

@@ -15,6 +15,7 @@ import tifffile
 
 from footprint.errors import FormatError
 from footprint.io.about import plain_table
+from footprint.io.direct import starts
 from footprint.io.frames import cast_into, existing_file, reading
 from footprint.io.kept import Ahead
 from footprint.io.kinds import begins, called
@@ -293,6 +294,7 @@ def create(
         bigtiff=big,
         photometric="minisblack",
         returnoffset=True,
+        align=max(16, starts(nbytes)),
         **_tags(about or {}),
     ) or (None, None)
     if offset is None:

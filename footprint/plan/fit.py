@@ -14,7 +14,7 @@ from footprint.plan.job import Job, Record
 from footprint.plan.lifetime import OVERLAPPED, SERIAL
 from footprint.plan.plan import Choice, Plan, finish
 from footprint.plan.slots import Cut
-from footprint.plan.tried import Known, Rung, Shape, Size, Tried
+from footprint.plan.tried import FASTER, Known, Rung, Shape, Size, Tried
 from footprint.spec import Limits
 
 # Sizes of a part, in bytes, that are tried where reading, computing and writing overlap: for small parts threads have to be woken
@@ -29,8 +29,6 @@ _DEAR = 1.25
 _SUMMED = 16
 # As many sizes are tried by halves: groups of angles, of which a larger one may take less.
 _FEW = 16
-# Predicted seconds that make another way to run a job worth taking, as a share of the best one's: they are no better than that.
-_FASTER = 0.98
 
 
 # The ladders go from the fastest rung to the one that takes least memory.
@@ -129,7 +127,7 @@ class _Search:
 
     def faster(self, best: Shape, other: Shape | None) -> Shape:
         """The other, where it is faster by more than a prediction is worth."""
-        return other if other is not None and self.tried.foretold(*other) < _FASTER * self.tried.foretold(*best) else best
+        return other if other is not None and self.tried.foretold(*other) < FASTER * self.tried.foretold(*best) else best
 
     def passes(self, best: Shape) -> bool:
         """Whether the same parts would go to the device several times."""
@@ -149,7 +147,7 @@ class _Search:
             for size in sizes:
                 shape = self.tried.shape((self.cut(self.even(size, total)),), rung)
                 # What was recorded on another rung tells its time: only the memory of what is faster is worth a record.
-                if best is not None and not self.tried.foretold(*shape) < _FASTER * self.tried.foretold(*best):
+                if best is not None and not self.tried.foretold(*shape) < FASTER * self.tried.foretold(*best):
                     continue
                 if self.fits(shape[0], rung):
                     best = shape if best is None else self.faster(best, shape)

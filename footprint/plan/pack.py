@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from footprint.errors import BudgetError
 from footprint.spec import aligned
 
+# Bytes of what may be written to a disk from where it lies, and what its place is then a multiple of.
+_LARGE, _SECTOR = 1 << 19, 512
+
 
 @dataclass(frozen=True)
 class Item:
@@ -46,7 +49,8 @@ def pack(items: Iterable[Item], align: int = 64, max_block: int = 1 << 62) -> tu
     placed: list[Placed] = []
     blocks: list[int] = []
     for item in sorted(items, key=lambda one: (-one.nbytes, one.first, one.id, one.copy)):
-        size = aligned(item.nbytes, align)
+        # Large ones come first, so all of them begin where a disk can have them as they lie.
+        size = aligned(item.nbytes, align if item.nbytes < _LARGE else max(align, _SECTOR))
         check_block(item.name or f"slot {item.id}", size, max_block)
         best: tuple[int, int, int] | None = None
         for block in range(len(blocks)):

@@ -17,6 +17,9 @@ from footprint.plan.rates import Rates, rates
 from footprint.plan.slots import Cut
 from footprint.spec import Limits
 
+FASTER = 0.98
+"""Predicted seconds that make another way to run a job worth taking, as a share of the best one's: they are no better than that."""
+
 
 @dataclass(frozen=True)
 class Rung:
@@ -95,10 +98,11 @@ class Tried:
         self.least: Size | None = None
         self.refused: BudgetError | None = None
         self.too_large: LimitError | None = None
-        # Only the last plan that fits is kept: one of a search for sources has 170 KB of Python's objects, which stand beside the
-        # memory that it plans.
+        # Only one plan that fits is kept, mostly the one that is taken in the end: that of a search for sources has 170 KB of
+        # Python's objects, which stand beside the memory that it plans.
         self._known = Known() if known is None else known
         self._kept: tuple[Shape, Plan] | None = None
+        self._seconds = math.inf
 
     def shape(self, cuts: tuple[Cut, ...], rung: Rung) -> Shape:
         """A way to cut on a rung, where rungs that make the same plan are one."""
@@ -123,8 +127,10 @@ class Tried:
                 found = self.size_of(plan)
                 sizes[shape] = found._replace(nbytes=found.nbytes - self._beside(cuts))
                 self.least = found if self.least is None else min(self.least, found)
-                if self.budget is None or plan.footprint.total <= self.budget:
-                    self._kept = shape, plan
+                # Where lanes overlap, what comes later is taken only if it is faster; else it is the larger, and as fast.
+                late = FASTER if len(plan.lanes) > 1 else 1 / FASTER
+                if (self.budget is None or plan.footprint.total <= self.budget) and found.total < late * self._seconds:
+                    self._kept, self._seconds = (shape, plan), found.total
         own = sizes[shape]
         return None if own is None else own._replace(nbytes=own.nbytes + self._beside(cuts))
 
@@ -141,7 +147,7 @@ class Tried:
         shape = self.shape(cuts, rung)
         if self._kept is None or self._kept[0] != shape:
             self._kept = None
-            self._kept = shape, self._record(*shape)
+            self._kept, self._seconds = (shape, self._record(*shape)), 0.0
         return self._kept[1]
 
     def total(self, plan: Plan) -> float:

@@ -56,7 +56,7 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/plan/fit.py",
-        "not self.tried.foretold(*shape) < _FASTER * self.tried.foretold(*best)",
+        "not self.tried.foretold(*shape) < FASTER * self.tried.foretold(*best)",
         "False",
         ("tests/null/test_planning.py::test_few_plans_are_recorded_to_choose_among_threads_and_copies",),
         "sizes of parts are recorded on every rung",

@@ -14,6 +14,7 @@ SHOWN, OF_VOLUME = "tests/unit/test_cli_view.py::test_", "tests/unit/test_planes
 DAMAGE = (CODED + "damaged_blocks_are_refused_and_nothing_beside_them_is_touched",)
 VALUES = (CODED + "rows_of_all_dtypes_equal_those_of_hdf5",)
 BLOCKS = (CODED + "only_blocks_that_hold_the_rows_are_read",)
+IMAGES = "tests/unit/test_io_direct.py::test_images_of_every_kind_go_to_the_disk_whatever_their_rows"
 
 MUTANTS = [
     Mutant(
@@ -59,11 +60,32 @@ MUTANTS = [
         "the checksums of a compressed scan are never reached",
     ),
     Mutant(
+        "footprint/api/_way.py",
+        "return least if _seconds(least) < _FAR * _seconds(found[-1]) else found[-1]",
+        "return found[-1]",
+        ("tests/unit/test_io_chunks.py::test_slices_are_not_kept_whole_where_that_decodes_a_scan_once_for_each",),
+        "a gzipped scan is decoded once for every slice, where parts of slices would do with a few times",
+    ),
+    Mutant(
         "footprint/io/direct.py",
         "return first, done",
         "return first, last",
         ("tests/unit/test_io_direct.py::test_what_is_refused_is_written_the_ordinary_way",),
         "what a disk did not take is missing from a volume",
+    ),
+    Mutant(
+        "footprint/io/raw.py",
+        "            i, lead = i + n, 0",
+        "            i += n",
+        (IMAGES,),
+        "pieces after the first lie where a disk does not take them",
+    ),
+    Mutant(
+        "footprint/io/npy.py",
+        "(offset - np.lib.format.MAGIC_LEN - 2)",
+        "(offset - np.lib.format.MAGIC_LEN)",
+        (IMAGES,),
+        "a lengthened header says the wrong length",
     ),
     Mutant(
         DECODER, "if distance == 0 or distance > to - start:", "if distance == 0:", DAMAGE, "what lies before a block is repeated"

@@ -155,8 +155,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/plan/tried.py",
-        " <= self.budget:\n                    self._kept = shape, plan",
-        " > 0:\n                    vars(self._known)[str(shape)], self._kept = plan, (shape, plan)",
+        " <= self.budget) and found.total < late * self._seconds:\n                    self._kept, ",
+        " > 0):\n                    vars(self._known)[str(shape)] = plan\n                    self._kept, ",
         ("tests/null/test_planning.py::test_a_plan_of_millions_of_samples_holds_none_of_them",),
         "all plans that were tried are kept",
     ),

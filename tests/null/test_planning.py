@@ -42,7 +42,8 @@ def test_a_plan_of_millions_of_samples_holds_none_of_them(job):
     plan = JOBS[job]()
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert most < 1 << 20
+    # All the plans of many tries would be 0.9 MB.
+    assert most < (700_000 if job.endswith("tries") else 1 << 20)
     assert plan.footprint.total <= 20_000_000
 
 

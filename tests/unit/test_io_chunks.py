@@ -205,6 +205,19 @@ def test_a_short_budget_decodes_few_times_and_the_plan_says_how_often(tmp_path: 
     np.testing.assert_array_equal(*volumes)
 
 
+def test_slices_are_not_kept_whole_where_that_decodes_a_scan_once_for_each(tmp_path: Path) -> None:
+    """Whole slices in 2 MB leave room for no row ahead, and were taken: 40 decodings, where parts of slices take one or two."""
+    truth = write_scan(tmp_path / "scan.nx", n_angles=60, n_z=40, n_x=256)
+    reading = []
+    for memory in ("1.8MB", "2MB", "2.4MB"):
+        with fp.open_scan(truth.path) as scan:
+            plan = fp.plan_reconstruct(scan, method="fourier", memory=memory, device="cpu", written=True)
+        reading.append(dict(plan.seconds)["read"])
+    # Where they leave room for some, they are whole.
+    assert plan.n_parts == 40
+    assert reading[1] < 1.2 * reading[0] and reading[1] < 1.2 * reading[2]
+
+
 def test_bytes_inside_gzip_files_at_any_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import gzip
 
