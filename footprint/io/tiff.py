@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,9 +21,6 @@ from footprint.io.kinds import begins, called
 from footprint.io.raw import RawFrames
 from footprint.io.tiff_bands import Bands
 from footprint.io.tiff_pages import open_tiff
-
-# Damage is told by our errors; the library's own lines on standard error would only repeat it.
-logging.getLogger("tifffile").addHandler(logging.NullHandler())
 
 # What the library takes itself for files whose pages it decodes: what is known of some of them, until Python looks for circles.
 _LIBRARY = 1 << 20

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import struct
 from typing import TYPE_CHECKING, BinaryIO
@@ -10,6 +11,9 @@ from footprint.errors import FormatError
 
 if TYPE_CHECKING:
     import tifffile
+
+# Damage is told by our errors; the library's own lines on standard error would only repeat it.
+logging.getLogger("tifffile").addHandler(logging.NullHandler())
 
 # By the version in the header: where the first offset is; how a page's number of tags and an offset are stored; bytes of a tag.
 _FORMS = {42: (4, "H", "I", 12), 43: (8, "Q", "Q", 20)}

@@ -308,3 +308,12 @@ def test_pages_that_lead_back_to_one_before(tmp_path, order, first, big):
     with pytest.raises(fp.FormatError, match="list of pages that leads back into itself"):
         fp.open_scan(path)
     assert not is_picture(path)
+
+
+def test_what_a_library_says_of_damage_is_not_said_beside_our_sentence(tmp_path):
+    """tifffile's log went to standard error when a picture was looked for before any TIFF file was opened as data."""
+    path = tmp_path / "far.tif"
+    path.write_bytes(b"II" + struct.pack("<HI", 42, 2**32 - 1) + bytes(64))
+    words = [sys.executable, "-m", "footprint", "convolve", str(path), "box:3", "-o", str(tmp_path / "out.tif")]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and done.stderr == f"footprint: {path}: holds no image.\n"
