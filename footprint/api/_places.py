@@ -17,7 +17,7 @@ from footprint.errors import ArgumentError, ShapeError
 # Columns of places in catalogues of many kinds, in lower case, the first that are there.
 _SKY = (
     ("ra", "dec"), ("raj2000", "dej2000"), ("_raj2000", "_dej2000"), ("ra_deg", "dec_deg"), ("alphawin_j2000", "deltawin_j2000"),
-    ("alpha_j2000", "delta_j2000"),
+    ("alpha_j2000", "delta_j2000"), ("ra_deg_cont", "dec_deg_cont"),
 )  # fmt: skip
 _PIXELS = (("x", "y"), ("xcentroid", "ycentroid"))
 # SExtractor's, whose first pixel is 1.

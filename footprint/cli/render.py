@@ -270,7 +270,7 @@ def _show_report(title: str, figures: Mapping[str, Any]) -> None:
     console.print(f"[bold]{escape(printable(title))}[/bold]", highlight=False)
     for name, value in figures.items():
         unknown = (name == "chunk" and value is None) or (name == "unit" and not value)
-        if (name.startswith("plan_") and name != "plan_total") or unknown or name in _TOLD:
+        if (name.startswith(("plan_", "beamed_")) and name != "plan_total") or unknown or name in _TOLD:
             continue
         is_bytes = name in ("plan_total", "measured_peak", "measured_on_device", "context", "written_bytes")
         text = format_bytes(value) if is_bytes and value is not None else _shape(value) if name in _SHAPES else _words(value)
@@ -305,8 +305,8 @@ _LABELS = {
 }
 _SHAPES = ("shape", "mask")
 _SENTENCES = ("bad_pixels",)
-# Numbers that a sentence has, and sentences that were told when they were due.
-_TOLD = ("dead_pixels", "saturated_values", "warnings")
+# Numbers that a sentence has, sentences that were told when they were due, and what only a script that deblends anew would ask for.
+_TOLD = ("dead_pixels", "saturated_values", "warnings", "prominence_beamed")
 
 # What the report's figures count; "unit" is the image's own.
 _UNITS = {

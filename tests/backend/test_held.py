@@ -193,6 +193,15 @@ def test_places_that_sextractor_counts_from_one(rng):
     assert found["NUMBER"].tolist() == [7, 9] and all(np.array_equal(found[name], wanted[name]) for name in wanted.colnames)
 
 
+@pytest.mark.parametrize("names", ["RAJ2000 DEJ2000", "ALPHA_J2000 DELTA_J2000", "ra_deg_cont dec_deg_cont"])
+def test_places_by_the_names_that_others_give_them(rng, names):
+    image = rng.standard_normal((30, 40)).astype("f4")
+    places = fp.find_sources(image, 2.5, header=SKY, device="cpu")["ra", "dec"]
+    wanted = fp.measure_at(image, places, header=SKY, device="cpu")["fit_peak"]
+    places.rename_columns(("ra", "dec"), names.split())
+    assert np.array_equal(fp.measure_at(image, places, header=SKY, device="cpu")["fit_peak"], wanted, equal_nan=True)
+
+
 def test_columns_of_places_and_shapes_have_units_of_their_own(rng):
     image = rng.standard_normal((30, 40)).astype("f4")
     places, angle = fp.find_sources(image, 2.5, header=SKY, device="cpu")["ra", "dec"], np.array([30.0])
