@@ -1,9 +1,9 @@
 """From file to file: ``python -m benchmarks.lanes [--size 16384 --memory SIZE --turns 3] [WORD ...]``.
 
 Every command runs a few times on files of every kind, in a process of its own. A row has the lane that was busy longest, its
-seconds, those of the whole job, warmed, and their ratio: what lanes lose by waiting for each other. Where the machine has other
-work lanes take longer and so does the job, but seldom alike; the turn of the smallest ratio is shown, and the load beside it.
-Words choose the rows that hold them all.
+seconds, those of the whole job, warmed, and their ratio: what lanes lose by waiting for each other; and what share of the cores
+the job had meanwhile, for lanes that want the same ones cannot overlap. Where the machine has other work lanes take longer and so
+does the job, but seldom alike; the turn of the smallest ratio is shown, and the load beside it. Words choose the rows with them.
 
 Images of 1 GB are much larger than the budget of 50 MB (150 MB for sources, whose catalogue takes 60), so that what a job takes to
 be planned, to start and to end hardly counts. All rows take some ten minutes and 8 GB in the folder for temporary files.
@@ -101,7 +101,7 @@ def ratio(figures: dict[str, Any]) -> float:
 
 
 def main(how: Any) -> None:
-    print(f"{'':<42}{'longest lane':>14}{'seconds':>9}{'job':>8}{'ratio':>7}{'load':>7}  all lanes")
+    print(f"{'':<42}{'longest lane':>14}{'seconds':>9}{'job':>8}{'ratio':>7}{'cores':>7}{'load':>7}  all lanes")
     with tempfile.TemporaryDirectory(prefix="footprint-lanes-") as place:
         for name, words in jobs(Path(place), how):
             try:
@@ -112,7 +112,8 @@ def main(how: Any) -> None:
             lanes = best["seconds_measured"]
             lane, seconds = max(lanes.items(), key=lambda one: one[1])
             shown = ", ".join(f"{other} {spent:.3f}" for other, spent in lanes.items())
-            figures = f"{lane:>14}{seconds:9.3f}{best['seconds']:8.3f}{ratio(best):7.2f}{os.getloadavg()[0]:7.2f}"
+            cores = best["processor"] / best["seconds"] / len(os.sched_getaffinity(0))
+            figures = f"{lane:>14}{seconds:9.3f}{best['seconds']:8.3f}{ratio(best):7.2f}{cores:7.0%}{os.getloadavg()[0]:7.2f}"
             print(f"{name:<42}{figures}  {shown}", flush=True)
 
 

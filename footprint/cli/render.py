@@ -143,11 +143,11 @@ class Reporter:
         small_pages()
         # What the first small job left free would hide what this one takes.
         give_back()
-        start = time.perf_counter()
+        start, spent = time.perf_counter(), time.process_time()
         with PeakMeter() as meter, measuring(when) as lanes:
             yield
         self.busy = lanes.busy
-        self.figures["seconds"] = time.perf_counter() - start
+        self.figures["seconds"], self.figures["processor"] = time.perf_counter() - start, time.process_time() - spent
         self.figures["measured_peak"] = meter.growth if meter.known else None
         if lanes.held is not None:
             self.figures["measured_on_device"] = lanes.held
@@ -293,6 +293,7 @@ _LABELS = {
     "context": "libraries and kernels",
     "written_bytes": "written",
     "seconds": "time",
+    "processor": "processor time",
     "chunk": "rows or slices at a time",
     "runs": "parts",
     "resumed": "slices of the stopped run",
@@ -311,6 +312,7 @@ _TOLD = ("dead_pixels", "saturated_values", "warnings", "prominence_beamed")
 # What the report's figures count; "unit" is the image's own.
 _UNITS = {
     "seconds": "s",
+    "processor": "s",
     "latency_median": "ms",
     "latency_95": "ms",
     "latency_largest": "ms",

@@ -184,3 +184,18 @@ def test_the_median_of_an_even_number_of_pixels_is_numpys_to_the_last_bit(device
 def test_a_median_between_the_largest_numbers_is_one_of_them():
     median = fp.sigma_clip(np.array([1.6e308, 1.7e308]), sigma=1e9, maxiters=0, device="cpu").median
     assert np.isclose(median, 1.65e308, rtol=1e-15)
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8"])
+@pytest.mark.parametrize("bins", [512, 2048])
+def test_pixels_put_aside_are_sorted_whatever_their_values(rng, kind, bins):
+    from footprint.kernels.sigma_clip.clip_loops import sort_digits
+
+    info, bits = np.finfo(kind), f"u{np.dtype(kind).itemsize}"
+    near = [0.0, -0.0, info.tiny, -info.tiny, info.smallest_subnormal, info.max, info.min, 1.0, 1.0 + info.eps]
+    wide = rng.standard_normal(3000) * 10.0 ** rng.integers(-30, 30, 3000)
+    for values in (wide, rng.integers(-3, 3, 999), np.full(70, -2.5), [7.0], rng.choice(near, 500)):
+        array = np.asarray(values).astype(kind)
+        wanted, half = np.sort(array), np.uint64(1 << (8 * array.itemsize - 1))
+        sort_digits(array.view(bits), np.empty_like(array).view(bits), half, np.ones(bins, np.int64))
+        np.testing.assert_array_equal(array, wanted)

@@ -28,7 +28,7 @@ JOBS = {
     "reconstruct": "reconstruct scan.nx -o new.h5 --center 15.5",
 }
 PLAN_FIGURES = {"plan_arena", "plan_constant", "plan_library", "plan_host", "plan_total", "device"}
-RUN_FIGURES = PLAN_FIGURES | {"seconds", "measured_peak", "context", "shape"}
+RUN_FIGURES = PLAN_FIGURES | {"seconds", "processor", "measured_peak", "context", "shape"}
 FIGURES = {
     "convolve": RUN_FIGURES | {"image", "mask", "output", "chunk", "runs", "seconds_predicted", "seconds_measured"},
     "sources": RUN_FIGURES | {"image", "sources", "noise", "background", "threshold", "unit", "catalogue", "segmentation", "png"},

@@ -236,3 +236,37 @@ def in_order(sums, strips, column, total):
     for s in range(strips):
         total += sums[s, column]
     return total
+
+
+@njit(cache=True, nogil=True)
+def sort_digits(keys, spare, half, bins):
+    """Sort finite floats, given as their bits, by one digit of these after another; ``bins`` has a count a digit's value.
+
+    NumPy's sort takes four times as long where it has no instructions of AVX-512 that are quick.
+    """
+    digit = np.uint64(0)
+    while (1 << digit) < bins.size:
+        digit += np.uint64(1)
+    mask, width, sign = np.uint64(bins.size - 1), np.uint64(8 * keys.itemsize), np.uint64(half)
+    every = sign | (sign - np.uint64(1))
+    for i in range(keys.size):
+        key = np.uint64(keys[i])
+        keys[i] = key ^ (every if key & sign else sign)
+    a, b, shift = keys, spare, np.uint64(0)
+    while shift < width:
+        bins[:] = 0
+        for i in range(keys.size):
+            bins[np.int64((np.uint64(a[i]) >> shift) & mask)] += 1
+        if bins[np.int64((np.uint64(a[0]) >> shift) & mask)] < keys.size:
+            at = 0
+            for k in range(bins.size):
+                at, bins[k] = at + bins[k], at
+            for i in range(keys.size):
+                k = np.int64((np.uint64(a[i]) >> shift) & mask)
+                b[bins[k]] = a[i]
+                bins[k] += 1
+            a, b = b, a
+        shift += digit
+    for i in range(keys.size):
+        key = np.uint64(a[i])
+        keys[i] = key ^ (sign if key & sign else every)
