@@ -16,7 +16,7 @@ from cupy.cuda import driver, function, pinned_memory, runtime
 from footprint.backend import nvml
 from footprint.backend.base import Backend, Baked, Callers, failed
 from footprint.backend.cuda_binary import binary
-from footprint.backend.cuda_launch import Baking
+from footprint.backend.cuda_launch import Baking, Ready
 from footprint.backend.cuda_turns import Current, address_of, in_rows, marked, rows_down, rows_up, span
 from footprint.backend.fft.base import transforms
 from footprint.errors import BackendError
@@ -47,15 +47,6 @@ class Block(NamedTuple):
     ptr: int
     nbytes: int
     held: Any = None
-
-
-class Ready(NamedTuple):
-    """A loaded launch: its function, arguments (an int is the place of an array), and (address, array) of its tables."""
-
-    entry: Any
-    args: tuple[int | np.generic, ...]
-    launch: Launch
-    tables: tuple[tuple[int, int], ...]
 
 
 def devices() -> list[str]:
@@ -305,12 +296,15 @@ class CudaBackend(Backend):
     def launch(self, kernel: list[Ready], arrays: tuple[View, ...]) -> None:
         """Queue the launches on the current stream."""
         with self.inside(1) as stream:
-            for entry, args, launch, tables in kernel:
-                for address, index in tables:
+            for ready in kernel:
+                if (baked := ready.again(arrays)) is not None:
+                    baked({}, stream)
+                    continue
+                for address, index in ready.tables:
                     table = arrays[index]
                     runtime.memcpyAsync(address, table.ptr, table.spec.nbytes, runtime.memcpyDeviceToDevice, stream)
-                values = tuple(np.uint64(arrays[a].ptr) if isinstance(a, int) else a for a in args)
-                entry(launch.grid, launch.group, values, launch.local, enable_cooperative_groups=launch.together)
+                values, launch = tuple(np.uint64(arrays[a].ptr) if isinstance(a, int) else a for a in ready.args), ready.launch
+                ready.entry(launch.grid, launch.group, values, launch.local, enable_cooperative_groups=launch.together)
 
     def bake(self, kernel: list[Ready], arrays: tuple[View, ...], callers: Callers) -> Baked:
         """Queue the launches through the driver itself, their arguments laid out once."""

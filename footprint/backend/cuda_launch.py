@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -83,3 +84,27 @@ class Baking:
         if address not in self._turns:
             self._turns[address] = self._turning(address, key, spec)
         self._turns[address]({key: feeds[key].lies}, stream)
+
+
+@dataclass(eq=False, slots=True)
+class Ready:
+    """A loaded launch: its function, arguments (an int is the place of an array), and (address, array) of its tables.
+
+    Which arrays it was ``given`` last, and the launch laid out for them: a step with its own is launched in a fifth of the time.
+    """
+
+    entry: Any
+    args: tuple[int | np.generic, ...]
+    launch: Launch
+    tables: tuple[tuple[int, int], ...]
+    given: tuple[Any, ...] | None = None
+    baked: Baking | None = None
+
+    def again(self, arrays: tuple[Any, ...]) -> Baking | None:
+        """The launch laid out for these arrays, from the second time on that they are given one after the other."""
+        if arrays is not self.given:
+            self.given, self.baked = arrays, None
+        elif self.baked is None:
+            ptrs, specs = [view.ptr for view in arrays], {place: view.spec for place, view in enumerate(arrays)}
+            self.baked = Baking(self.entry.ptr, self.args, self.launch, self.tables, ptrs, {}, specs)
+        return self.baked
