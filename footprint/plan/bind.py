@@ -312,9 +312,8 @@ class BoundPlan(Steps):
 
     def finish_phase(self, phase: int, geometry: Geometry, feeds: Feeds) -> None:
         """Run what is left for when all parts are through."""
-        for index, step in enumerate(self.plan.steps):
-            if step.phase == phase and step.when == "end":
-                self._execute(self._prepare(index, step, {}, geometry), geometry, feeds)
+        for ready in self._ending(phase, geometry):
+            self._execute(ready, geometry, feeds)
         self.crossing.finish()
 
     def begin(self, phase: int) -> None:

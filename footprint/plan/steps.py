@@ -81,6 +81,14 @@ class Steps:
             self._prepared[key] = found = self._flat(self._tree(phase, lanes), {}, geometry)
         return found
 
+    def _ending(self, phase: int, geometry: Geometry) -> list[Prepared]:
+        """Steps for when all parts of a phase are through, made ready."""
+        key = (phase, "end", geometry.order, geometry.turn, tuple(geometry.windows.values()))
+        if key not in self._prepared:
+            ends = [(i, step) for i, step in enumerate(self.plan.steps) if step.phase == phase and step.when == "end"]
+            self._prepared[key] = [self._prepare(i, step, {}, geometry) for i, step in ends]
+        return self._prepared[key]
+
     def _flat(self, nodes: list[Any], turns: dict[int, int], geometry: Geometry) -> list[Any]:
         """Steps made ready, those of loops that turn once among them; other loops as they are."""
         found: list[Any] = []

@@ -89,4 +89,11 @@ MUTANTS = [
         ("tests/unit/test_named_mask.py::test_names_that_python_refuses",),
         "a mask by name has one axis too many where several are asked for",
     ),
+    Mutant(
+        "footprint/kernels/sigma_clip/clip_loops.py",
+        "keys[i] = key ^ (every if key & sign else sign)",
+        "keys[i] = key ^ sign",
+        ("tests/backend/test_sigma_clip.py::test_pixels_put_aside_are_sorted_whatever_their_values",),
+        "numbers below 0 are sorted by their size",
+    ),
 ]
