@@ -93,7 +93,7 @@ MUTANTS = [
         "footprint/kernels/sigma_clip/clip_loops.py",
         "keys[i] = key ^ (every if key & sign else sign)",
         "keys[i] = key ^ sign",
-        ("tests/backend/test_sigma_clip.py::test_pixels_put_aside_are_sorted_whatever_their_values",),
+        (BACKEND + "sigma_clip.py::test_pixels_put_aside_are_sorted_whatever_their_values",),
         "numbers below 0 are sorted by their size",
     ),
 ]
