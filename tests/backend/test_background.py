@@ -8,7 +8,7 @@ from scipy import ndimage
 
 import footprint as fp
 from footprint.kernels.mesh.contract import AT_ONCE
-from footprint.kernels.mesh.near import at_least, beside, beyond, extent, listed, median_of, summed, under
+from footprint.kernels.mesh.near import at_least, beyond, extent, listed, median_of, summed, under
 from footprint.kernels.mesh.near import close as end
 from footprint.reference.background import background as reference
 
@@ -70,7 +70,7 @@ def test_lists_tell_what_sorted_values_do(rng, kind):
         low, high = np.float32(bound), np.float32(bound + 0.3 * unit)
         inside = (values >= low) & (values < high)
         assert np.array_equal(few[: listed(a, n, low, high, few)], values[inside])
-        assert np.array_equal(tails[: beside(a, n, low, high, tails)], values[~inside])
+        assert np.array_equal(tails[: listed(a, n, low, high, tails, True)], values[~inside])
         count, *sums = summed(a, n, low, high, centre)
         d = values[inside].astype(float) - centre
         assert count == d.size and np.allclose(sums, [np.sum(d), np.sum(d * d)], 1e-10, 1e-12 * unit)

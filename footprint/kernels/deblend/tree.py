@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from footprint.kernels.common.copied import put
+from footprint.kernels.common.digits import DIGIT, sort_numbers
 from footprint.kernels.common.jit import njit
 from footprint.kernels.deblend.contract import (
     AT,
@@ -34,9 +35,6 @@ from footprint.kernels.deblend.contract import (
 )
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
 
-_DIGIT = 11
-# Numbers that are put in order one by one.
-_FEW = 48
 _HALF, _LOW = np.uint64(32), np.uint64((1 << 32) - 1)
 _SIGN = np.uint64(1) << np.uint64(63)
 _ALL = (np.int64(1) << np.int64(62)) - 1 + (np.int64(1) << np.int64(62))
@@ -71,16 +69,16 @@ def _sort(keys, order, spare, n):
     differ = np.uint64(0)
     for i in range(n):
         differ |= keys[order[i]] ^ keys[order[0]]
-    starts = np.empty((1 << _DIGIT) + 1, np.int64)
-    mask = np.uint64((1 << _DIGIT) - 1)
-    for turn in range(-(-64 // _DIGIT)):
-        shift = np.uint64(turn * _DIGIT)
+    starts = np.empty((1 << DIGIT) + 1, np.int64)
+    mask = np.uint64((1 << DIGIT) - 1)
+    for turn in range(-(-64 // DIGIT)):
+        shift = np.uint64(turn * DIGIT)
         if (differ >> shift) & mask == 0:
             continue
         starts[:] = 0
         for i in range(n):
             starts[((keys[order[i]] >> shift) & mask) + np.uint64(1)] += 1
-        for d in range(1 << _DIGIT):
+        for d in range(1 << DIGIT):
             starts[d + 1] += starts[d]
         for i in range(n):
             d = (keys[order[i]] >> shift) & mask
@@ -109,38 +107,6 @@ def _digits(number):
 
 
 @njit(cache=True, nogil=True)
-def _sort_numbers(numbers, spare, low, high):
-    """Sort numbers by their binary digits from ``low`` up to ``high``."""
-    n, shift = numbers.size, low
-    if n < _FEW:
-        for i in range(1, n):
-            v, j = numbers[i], i
-            while j > 0 and numbers[j - 1] > v:
-                numbers[j] = numbers[j - 1]
-                j -= 1
-            numbers[j] = v
-        return
-    starts = np.empty((1 << _DIGIT) + 1, np.int64)
-    mask = np.uint64((1 << _DIGIT) - 1)
-    here, there = numbers, spare[:n]
-    while shift < high:
-        by = np.uint64(shift)
-        starts[:] = 0
-        for i in range(n):
-            starts[((here[i] >> by) & mask) + np.uint64(1)] += 1
-        for d in range(1 << _DIGIT):
-            starts[d + 1] += starts[d]
-        for i in range(n):
-            d = (here[i] >> by) & mask
-            there[starts[d]] = here[i]
-            starts[d] += 1
-        here, there = there, here
-        shift += _DIGIT
-    if ((high - low + _DIGIT - 1) // _DIGIT) % 2:
-        put(numbers, spare[:n])
-
-
-@njit(cache=True, nogil=True)
 def _rank_packed(passes, n, keys, order, spare):
     """As `_rank`, by numbers of a rank and a place in one; whether there is room for both, as where values are float32.
 
@@ -162,7 +128,7 @@ def _rank_packed(passes, n, keys, order, spare):
     spares, mask = spare.view(np.uint64), (np.int64(1) << places) - 1
     for e in range(n):
         keys[e] = ((most >> zeros) - (passes[e, HEIGHT] >> zeros)) << places | e
-    _sort_numbers(keys[:n], spares, places, high)
+    sort_numbers(keys[:n], spares, places, high)
     first = 0
     while first < n:
         height, stop = np.int64(keys[first]) >> places, first + 1
@@ -172,7 +138,7 @@ def _rank_packed(passes, n, keys, order, spare):
             for i in range(first, stop):
                 e = np.int64(keys[i]) & mask
                 keys[i] = passes[e, CODE] << places | e
-            _sort_numbers(keys[first:stop], spares, places, _digits(codes) + places)
+            sort_numbers(keys[first:stop], spares, places, _digits(codes) + places)
         for i in range(first, stop):
             order[i] = np.int64(keys[i]) & mask
         first = stop

@@ -14,7 +14,6 @@ from footprint.kernels.mesh.near import (
     FAR,
     REACH,
     at_least,
-    beside,
     beyond,
     close,
     extent,
@@ -49,7 +48,7 @@ def _clip(a, n, kappa, centre, half, tails, few):
     low, high = np.float32(centre - _CORE * spread), np.float32(centre + _CORE * spread)
     origin = centre
     core, inner, inner_squares = summed(a, n, low, high, origin)
-    outer = beside(a, n, low, high, tails)
+    outer = listed(a, n, low, high, tails, True)
     # The median is looked for by how many are under the sample's, as far as that is told.
     guess = centre + min(max((0.5 * n - under(a, n, np.float32(centre))) / (0.4 * n), -1.0), 1.0) * spread
     wide = (0.03 + 2 / math.sqrt(n)) * spread
@@ -72,7 +71,7 @@ def _clip(a, n, kappa, centre, half, tails, few):
             # About what they now lie round, so that no digits are lost of a spread that is small beside the sample's.
             origin = median
             core, inner, inner_squares = summed(a, n, low, high, origin)
-            outer = beside(a, n, low, high, tails)
+            outer = listed(a, n, low, high, tails, True)
         count, total, squares = summed(tails, outer, first, last, origin)
         below = under(tails, outer, first)
         if core + count <= 0:

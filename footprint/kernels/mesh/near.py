@@ -13,6 +13,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
+from footprint.kernels.common.digits import in_turn
 from footprint.kernels.common.jit import njit
 from footprint.kernels.mesh.contract import AT_ONCE, SAMPLE
 
@@ -119,21 +120,11 @@ def _put(a, i, bits, k, out):
 
 
 @njit(cache=True, nogil=True)
-def listed(a, n, low, high, out):
-    """List what lies in an interval, in its order; how many. ``out`` has room for `AT_ONCE` more, as ``a`` has."""
+def listed(a, n, low, high, out, outside=False):
+    """List what lies in an interval, or ``outside`` of it, in order; how many. ``a`` and ``out`` have room for `AT_ONCE` more."""
     k = np.uint64(0)
     for i in range(0, n, AT_ONCE):
-        k = _put(a, i, _inside(a, i, low, high), k, out)
-    close(out, np.int64(k))
-    return np.int64(k)
-
-
-@njit(cache=True, nogil=True)
-def beside(a, n, low, high, out):
-    """List what lies outside of an interval, as `listed`."""
-    k = np.uint64(0)
-    for i in range(0, n, AT_ONCE):
-        k = _put(a, i, _outside(a, i, low, high), k, out)
+        k = _put(a, i, _outside(a, i, low, high) if outside else _inside(a, i, low, high), k, out)
     close(out, np.int64(k))
     return np.int64(k)
 
@@ -219,12 +210,7 @@ def _ordered(few, m):
         if least < largest:
             few[:m].sort()
         return
-    for i in range(1, m):
-        v, j = few[i], i
-        while j > 0 and few[j - 1] > v:
-            few[j] = few[j - 1]
-            j -= 1
-        few[j] = v
+    in_turn(few[:m])
 
 
 @njit(cache=True, nogil=True)

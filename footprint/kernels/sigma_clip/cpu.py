@@ -51,7 +51,7 @@ from footprint.kernels.sigma_clip.clip_loops import (
     in_order,
     keep_strips,
     middle_of,
-    sort_digits,
+    sort_floats,
     sum_strips,
     take,
     take_all,
@@ -270,14 +270,14 @@ def _worth_scanning(numbers, marks, n, median, std, capacity):
     return tails + (window + margins) * n < 0.95 * capacity
 
 
-def _sort(found, kept, histogram):
+def _sort(found, kept):
     """Sort what is kept; behind it is room for as much again, if it is not too much."""
     n = found.size
     if n <= SMALL or 2 * n > kept.size:
         found.sort()
         return
     bits, half = f"u{kept.itemsize}", np.uint64(1 << (8 * kept.itemsize - 1))
-    sort_digits(found.view(bits), kept[n : 2 * n].view(bits), half, histogram[0])
+    sort_floats(found.view(bits), kept[n : 2 * n].view(bits), half)
 
 
 def _turn(kept, histogram, numbers, marks, stats, counts, size, width, sigma, maxiters, strict):
@@ -288,7 +288,7 @@ def _turn(kept, histogram, numbers, marks, stats, counts, size, width, sigma, ma
         return
     found = kept[: marks[KEPT]]
     if phase == SAMPLING:
-        _sort(found, kept, histogram)
+        _sort(found, kept)
         numbers[CENTER] = float(found[found.size // 2]) if found.size else 0.0
         if sample_stride(size, width) == 1 and size <= SAMPLE:
             if found.size:
@@ -301,7 +301,7 @@ def _turn(kept, histogram, numbers, marks, stats, counts, size, width, sigma, ma
         return
     before = stats.copy(), counts.copy()
     if not marks[LOST] and found.size + marks[BULK]:
-        _sort(found, kept, histogram)
+        _sort(found, kept)
         state = (marks[LEFT], marks[BULK], marks[TURNS], marks[FRESH])
         if clip_kept(found, numbers, *state, sigma, maxiters, strict, stats, counts):
             marks[PHASE] = ENDED
