@@ -20,14 +20,13 @@ from footprint.kernels.mesh.near import (
     listed,
     median_of,
     narrowed,
+    ordered,
     rank_of,
     summed,
     under,
 )
 from footprint.kernels.sigma_clip.contract import BACKGROUND
 
-# Values that are put in order one by one.
-_LINE = 32
 # Values are summed once that lie within so many deviations of a sample's centre, or, where bounds have come nearer, within such a
 # share of their distance; the others are listed.
 _CORE, _SHARE = 2.3, 0.75
@@ -196,15 +195,7 @@ def cells(image, cells, values, *, first, size, kappa, good, up, more) -> None:
 
 @njit(cache=True, nogil=True)
 def _middle(values, n):
-    if n > _LINE:
-        values[:n].sort()
-    # A general sort takes several times as long over a window of cells.
-    for i in range(1, n if n <= _LINE else 0):
-        v, j = values[i], i
-        while j > 0 and values[j - 1] > v:
-            values[j] = values[j - 1]
-            j -= 1
-        values[j] = v
+    ordered(values, n)
     return 0.5 * (values[(n - 1) // 2] + values[n // 2])
 
 

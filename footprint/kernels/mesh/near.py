@@ -201,8 +201,8 @@ def extent(a, n, few):
 
 
 @njit(cache=True, nogil=True)
-def _ordered(few, m):
-    """Put a list in order."""
+def ordered(few, m):
+    """Put a list in order: a general sort takes several times as long over few values."""
     if m > _LINE:
         least, largest = few[0], few[0]
         for i in range(m):
@@ -251,7 +251,7 @@ def rank_of(r, a, n, guess, wide, few, start, stop):
             start += before
         else:
             doubt *= 2
-    _ordered(few, m)
+    ordered(few, m)
     return np.float64(few[r - start]), start, start + m
 
 
