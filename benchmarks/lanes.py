@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from footprint import settings
 from footprint.io.phantom import write_scan
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -112,7 +113,7 @@ def main(how: Any) -> None:
             lanes = best["seconds_measured"]
             lane, seconds = max(lanes.items(), key=lambda one: one[1])
             shown = ", ".join(f"{other} {spent:.3f}" for other, spent in lanes.items())
-            cores = best["processor"] / best["seconds"] / len(os.sched_getaffinity(0))
+            cores = best["processor"] / best["seconds"] / settings.threads()
             figures = f"{lane:>14}{seconds:9.3f}{best['seconds']:8.3f}{ratio(best):7.2f}{cores:7.0%}{os.getloadavg()[0]:7.2f}"
             print(f"{name:<42}{figures}  {shown}", flush=True)
 
