@@ -12,15 +12,17 @@ from footprint.kernels.mesh.contract import FEW, TURNS
 from footprint.kernels.threshold.gpu import groups_for
 from footprint.spec import ArraySpec, Limits
 
-# Cells of so many pixels are kept on the chip while they are looked at again and again: 16 KiB, so that several fit at once.
-ON_CHIP = 4096
-# Pixels of a row that a group paints.
-STRETCH = 1024
+# Values of a cell that its items sort, 16 each, and items at least and at most: 16 KiB on the chip, so that several cells fit at once.
+EACH, ITEMS = 16, (32, 256)
+# Items that share a core, so that one cell's barriers are another's time: compilers keep to the registers that leaves.
+RESIDENT = 1536
+# Pixels of a row that a group paints, and rows: in each the cells beside the stretch are looked up once, in as many doubles as fit.
+STRETCH, ROWS, BESIDE = 1024, 16, 64
 
 
-def _defines(kind: str) -> Defines:
+def _defines(kind: str, rows: int = ROWS) -> Defines:
     """Of all but the cells."""
-    return ("T", kind), ("STRETCH", STRETCH)
+    return ("T", kind), ("STRETCH", STRETCH), ("ROWS", rows), ("BESIDE", rows * BESIDE if rows > 1 else STRETCH + 3)
 
 
 def cells_program(
@@ -28,17 +30,15 @@ def cells_program(
 ) -> Program:
     """See `footprint.kernels.mesh.contract` for the arguments."""
     hazard = math.exp(-0.5 * up * up) / math.sqrt(2 * math.pi) / (0.5 * math.erfc(-up / math.sqrt(2.0)))
-    defines = (
-        ("T", c_type(image.dtype)),
-        ("ON_CHIP", ON_CHIP if size * size <= ON_CHIP else 0),
-        ("FEW", FEW),
-        ("TURNS", TURNS),
-    )
+    log = max(int(math.log2(EACH * ITEMS[0])), (size * size - 1).bit_length())
+    sorted_ = 1 << log <= EACH * ITEMS[1]
+    items = (1 << log) // EACH if sorted_ else ITEMS[1]
+    defines = (("T", c_type(image.dtype)), ("NT", items), ("SORTED", int(sorted_)), ("LOG", log), ("MIN_GROUPS", min(32, RESIDENT // items)), ("FEW", FEW), ("TURNS", TURNS))
     height, width = image.shape
     ny, nx = cells.shape[1:]
     args: tuple[Argument, ...] = (A(0), A(1), np.int32(height), np.int32(width), np.int32(size), np.int32(nx), np.int32(ny * nx))
     args += (np.int32(first // size * nx), *(np.float64(v) for v in (kappa, good, up, more, hazard)))
-    return Program((Launch("mesh_cells.knl", "mesh_cells", (nx * -(-height // size), 1, 1), (256, 1, 1), args, defines),))
+    return Program((Launch("mesh_cells.knl", "mesh_cells", (nx * -(-height // size), 1, 1), (items, 1, 1), args, defines),))
 
 
 def smooth_program(limits: Limits, cells: ArraySpec, smooth: ArraySpec, *, width: int) -> Program:
@@ -61,10 +61,11 @@ def smooth_program(limits: Limits, cells: ArraySpec, smooth: ArraySpec, *, width
 def paint_program(limits: Limits, smooth: ArraySpec, out: ArraySpec, *, first: int, size: int, which: int) -> Program:
     """See `footprint.kernels.mesh.contract` for the arguments."""
     height, width = out.shape
-    stretches = -(-width // STRETCH)
-    sizes = tuple(np.int32(n) for n in (width, *smooth.shape[1:], size, which, first, stretches))
+    stretches, rows = -(-width // STRETCH), ROWS if STRETCH // size + 3 <= BESIDE else 1
+    sizes = tuple(np.int32(n) for n in (height, width, *smooth.shape[1:], size, which, first, stretches))
     args: tuple[Argument, ...] = (A(0), A(1), *sizes)
-    return Program((Launch("mesh.knl", "mesh_paint", (height * stretches, 1, 1), (256, 1, 1), args, _defines(c_type(out.dtype))),))
+    grid, defines = (-(-height // rows) * stretches, 1, 1), _defines(c_type(out.dtype), rows)
+    return Program((Launch("mesh.knl", "mesh_paint", grid, (256, 1, 1), args, defines),))
 
 
 def level_program(limits: Limits, stats: ArraySpec, out: ArraySpec) -> Program:
