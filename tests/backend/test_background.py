@@ -87,12 +87,13 @@ def test_a_clip_that_leaves_little_of_a_wide_spread_keeps_its_digits(rng):
     assert np.allclose(found[0][at] - first, wanted[0][at], atol=1e-6) and np.allclose(found[1][at], wanted[1][at], rtol=1e-6)
 
 
-def test_one_pixel_far_below_takes_no_digits_of_the_others(device, rng):
+@pytest.mark.parametrize("box", [32, 6])
+def test_one_pixel_far_below_takes_no_digits_of_the_others(box, device, rng):
     """A blank that is told by a number, and not by NaN."""
     image = rng.normal(5, 2, (96, 96)).astype("f4")
     blank = image.copy()
     image[40, 40], blank[40, 40] = -1e30, np.nan
-    assert np.allclose(*(fp.background(one, 32, filter_size=1, device=device) for one in (image, blank)), rtol=1e-5)
+    assert np.allclose(*(fp.background(one, box, filter_size=1, device=device) for one in (image, blank)), rtol=1e-5)
 
 
 def test_parts_change_no_bit(rng):
