@@ -12,7 +12,7 @@ from footprint.kernels.mesh.contract import FEW, TURNS
 from footprint.kernels.threshold.gpu import groups_for
 from footprint.spec import ArraySpec, Limits
 
-# Values of a cell that its items sort, 16 each, and items at least and at most: 16 KiB on the chip, so that several cells fit at once.
+# Values of a cell that an item sorts, and items at least and at most: 17 KiB on the chip, so that several cells fit at once.
 EACH, ITEMS = 16, (32, 256)
 # Items that share a core, so that one cell's barriers are another's time: compilers keep to the registers that leaves.
 RESIDENT = 1536
@@ -33,7 +33,8 @@ def cells_program(
     log = max(int(math.log2(EACH * ITEMS[0])), (size * size - 1).bit_length())
     sorted_ = 1 << log <= EACH * ITEMS[1]
     items = (1 << log) // EACH if sorted_ else ITEMS[1]
-    defines = (("T", c_type(image.dtype)), ("NT", items), ("SORTED", int(sorted_)), ("LOG", log), ("MIN_GROUPS", min(32, RESIDENT // items)), ("FEW", FEW), ("TURNS", TURNS))
+    shape = ("NT", items), ("SORTED", int(sorted_)), ("LOG", log), ("MIN_GROUPS", min(32, RESIDENT // items))
+    defines: Defines = (("T", c_type(image.dtype)), *shape, ("FEW", FEW), ("TURNS", TURNS))
     height, width = image.shape
     ny, nx = cells.shape[1:]
     args: tuple[Argument, ...] = (A(0), A(1), np.int32(height), np.int32(width), np.int32(size), np.int32(nx), np.int32(ny * nx))
