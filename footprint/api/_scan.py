@@ -299,7 +299,8 @@ def say_of_logarithms(scan: Any, log: bool, i0: str | float) -> None:
         found = f"{share:.0%} of the middle row of the first projection are not above 0, as transmissions are"
         warn(f"{found}: if the projections are line integrals already, give log=False")
     elif float(np.mean(row > _BRIGHT)) > 0.5:
-        found = f"the middle row of the first projection has a median of {float(np.median(row)):.4g}, where transmissions are below 1"
+        median = f"the middle row of the first projection has a median of {float(np.median(row)):.4g}"
+        found = f"{median}, where transmissions are below 1"
         warn(f"{found}: if these are counts, give i0='border' or the open beam's counts; if they are line integrals, log=False")
 
 

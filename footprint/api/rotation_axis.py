@@ -314,7 +314,8 @@ def _range(scan: Any, search: tuple[float, float] | None) -> tuple[int, int]:
     """First and last doubled axis to try, with one more on both sides so that a peak at an end is seen as one."""
     n_x = scan.shape[2]
     if n_x < 4:
-        raise ArgumentError("center", "a search for it", f"a detector of at least 4 pixels, this one has {n_x}", "give the axis as a number")
+        wanted = f"a detector of at least 4 pixels, this one has {n_x}"
+        raise ArgumentError("center", "a search for it", wanted, "give the axis as a number")
     if search is None:
         edge = 0.05 if getattr(scan, "field_of_view", None) == "Half" else 0.25
         low, high = edge * (n_x - 1), (1 - edge) * (n_x - 1)

@@ -80,7 +80,8 @@ def test_line_integrals_without_the_word_are_warned_of():
 
 def test_counts_without_flats_are_not_taken_for_transmissions_in_silence():
     scan = ArrayScan((777 * np.exp(-lines())).astype("f4"), np.arange(N_ANGLES) * np.pi / N_ANGLES)
-    with pytest.warns(UserWarning, match="a median of [0-9.]+, where transmissions are below 1: if these are counts, give i0='border'"):
+    said = "a median of [0-9.]+, where transmissions are below 1: if these are counts, give i0='border'"
+    with pytest.warns(UserWarning, match=said):
         fp.reconstruct(scan, center=CENTER, rows=(0, 1), device="cpu")
 
 
