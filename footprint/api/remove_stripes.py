@@ -167,9 +167,10 @@ def check_used(name: str, settings: Any) -> None:
     """Raise where a mapping of settings, an argument ``name``, has one that its method does not use."""
     if not isinstance(settings, Mapping) or not isinstance(settings.get("method"), str):
         return
-    method = SYNONYMS.get(settings["method"], settings["method"])
-    known = {"method", *(each for used in _USED.values() for each in used)}
-    idle = [key for key in settings if key in known - {"method", *_USED.get(method, known)}]
+    method = str(settings["method"])
+    method = SYNONYMS.get(method) or method
+    known = {each for used in _USED.values() for each in used}
+    idle = [key for key in settings if key in known.difference(_USED.get(method, known))]
     if idle:
         raise ArgumentError(name, f"the setting {idle[0]!r}", f"some of {', '.join(_USED[method])}, the settings of {method}")
 
