@@ -111,7 +111,7 @@ class BudgetError(FootprintError, MemoryError):
         shares = " + ".join(f"{name} {format_bytes(n)}" for name, n in terms.items() if n or len(terms) == 1)
         better = ""
         if comfortable is not None:
-            better = f"; better is memory={comfortable} ({format_bytes(comfortable)}), as the least means {parts:,} small parts"
+            better = f"; better is memory={comfortable} ({format_bytes(comfortable)}), as the least means {parts} small parts"
         super().__init__(
             f"memory: {what} needs at least {format_bytes(sum(terms.values()))} ({shares}), the budget is {format_bytes(budget)}; "
             f"{fix or f'give memory={smallest} ({format_bytes(smallest)}) or more'}{better}."
