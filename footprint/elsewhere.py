@@ -49,6 +49,23 @@ HERE = {
     # scikit-image
     "radon": "project(image, angles)",
     "iradon": "fbp(sinogram, angles)",
+    # TomoPy
+    "recon": "fbp(sinogram, angles, center=axis), or sirt, cgls, tv; of a scan reconstruct(scan)",
+    "find_center": "rotation_axis(scan)",
+    "find_center_pc": "rotation_axis(scan)",
+    "find_center_vo": 'rotation_axis(scan, method="vo")',
+    "write_center": "try_axes(scan, centers)",
+    "normalize": "reconstruct(open_scan(projections, flats, darks, angles=angles))",
+    "minus_log": "reconstruct(scan), which takes logarithms unless log=False",
+    "retrieve_phase": "paganin(projections, delta_beta=..., energy=..., distance=..., pixel_size=...)",
+    "remove_outlier": "remove_zingers(projections, threshold), a share of the median",
+    "remove_stripe_fw": 'remove_stripes(sinogram, "fw", wavelet="db5", sigma=2)',
+    "remove_stripe_sf": 'remove_stripes(sinogram, "mean")',
+    "remove_stripe_based_sorting": 'remove_stripes(sinogram, "sorting")',
+    "remove_large_stripe": 'remove_stripes(sinogram, "large")',
+    "remove_dead_stripe": 'remove_stripes(sinogram, "dead")',
+    "remove_all_stripe": 'remove_stripes(sinogram, "all")',
+    "circ_mask": "fbp(sinogram, angles, circle=True)",
 }
 
 _FIRST = "arr array data im image img in1 input radon_image scan signal sino sinogram sinograms src tomo volume x"
@@ -110,6 +127,9 @@ ARGUMENTS = {
     "delta_beta": "alpha db delta_over_beta ratio",
     "distance": "dist propagation_distance z",
     "energy": "E energy_kev",
+    "phase": "phase_retrieval retrieve_phase retrieve_phase_method",
+    "rings": "remove_stripe ring_removal sino_rings_correction stripes",
+    "rows": "nsino slices",
     "shifts": "dy shift",
     "degrees": "angle rotation tilt",
     # files and runs

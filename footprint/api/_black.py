@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from footprint.api._counts import PixelCounts
 from footprint.errors import ArgumentError, choose, flag, warn
 from footprint.kernels.dropouts.contract import LONGEST
 from footprint.plan.faces import Region
@@ -148,9 +151,16 @@ def with_light(scan: Any, row: int, shifts: Any, axis_shifts: Any) -> tuple[Any,
     if not len(found):
         return scan, shifts, axis_shifts
     left = Without(scan, found)
-    said = f"{left} are left out; give black_frames=keep to include them"
-    warn(f"{getattr(scan, 'path', 'the scan')} has {said}")
+    them = "it" if len(found) == 1 else "them"
+    warn(f"{getattr(scan, 'path', 'the scan')}: {left}; give black_frames=keep to include {them}")
     return left, left.of(shifts), left.of(axis_shifts)
+
+
+def counted_with(scan: Any, on_counts: Callable[[PixelCounts], None] | None) -> Callable[[PixelCounts], None] | None:
+    """What is called with the counts of a scan, told of the frames that were left out of it, too."""
+    if on_counts is None or not isinstance(scan, Without):
+        return on_counts
+    return lambda counts: on_counts(replace(counts, black=len(scan.left_out), left_out=str(scan)))
 
 
 class Without:
@@ -195,4 +205,5 @@ class Without:
 
     def __str__(self) -> str:
         numbers = ", ".join(map(str, self.left_out[:6])) + (" ..." if len(self.left_out) > 6 else "")
-        return f"{counted(len(self.left_out), 'black projections')} ({numbers}) of {self._scan.shape[0]}"
+        found = f"{counted(len(self.left_out), 'black projections')} ({numbers}) of {self._scan.shape[0]:,}"
+        return f"{found} {'is' if len(self.left_out) == 1 else 'are'} left out"

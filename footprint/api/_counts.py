@@ -36,6 +36,8 @@ class PixelCounts:
         Raw values of projections at or above ``level``, of those that were read.
     level
         None where none counts as saturated.
+    black, left_out
+        Projections without light, which are not among those read, and which they are, in words.
     """
 
     dead: int
@@ -43,8 +45,13 @@ class PixelCounts:
     saturated: int
     values: int
     level: float | None
+    black: int = 0
+    left_out: str = ""
 
     def __str__(self) -> str:
+        return f"{self.left_out}; {self._replaced()}" if self.left_out else self._replaced()
+
+    def _replaced(self) -> str:
         dead = f"{self.dead:,} of {self.pixels:,} detector pixels are dead (no light in the flats)"
         full = f"{self.saturated:,} of {self.values:,} values are saturated ({self.level or 0:g} and more)"
         found = [dead] * bool(self.pixels) + [full] * (self.level is not None)

@@ -57,13 +57,28 @@ def _refused(writer: Any) -> None:
 def _facts_of_step(name: str, op: Op) -> dict[str, str]:
     if not is_dataclass(op):
         return {name.rstrip(","): _said(op)}
-    found = {f"{field.name} of {name.rstrip(',')}": _said(getattr(op, field.name)) for field in fields(op) if field.repr}
-    return {f"the operation of {name.rstrip(',')}": type(op).__qualname__, **found}
+    step = name.rstrip(",")
+    return {f"the operation of {step}": type(op).__qualname__, **_facts_of_fields(step, op)}
+
+
+def _facts_of_fields(name: str, value: Any) -> dict[str, str]:
+    """A fact for every field, and for every field of the records among them: what a table holds is not in a record's repr."""
+    found: dict[str, str] = {}
+    for field in fields(value):
+        inner = getattr(value, field.name)
+        if is_dataclass(inner) and not isinstance(inner, type):
+            found |= {f"the {field.name} of {name}": type(inner).__qualname__}
+            found |= _facts_of_fields(f"the {field.name} of {name}", inner)
+        elif field.repr:
+            found[f"{field.name} of {name}"] = _said(inner)
+    return found
 
 
 def _said(value: Any) -> str:
     if isinstance(value, Table):
         return f"{value.array.shape} {value.array.dtype} numbers with the sum {value.digest.hex()[:12]}"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_said, value))})"
     text = repr(value)
     return type(value).__qualname__ if " at 0x" in text else text
 

@@ -35,6 +35,8 @@ _KEPT = "rows decoded ahead"
 _BORDER = 32
 # Share of a row that may be at or below 0 in projections that are not yet line integrals.
 _NEGATIVE = 0.05
+# Transmissions above this are brighter than the open beam by more than noise.
+_BRIGHT = 2.0
 # Share of the flats' pixels that may be saturated where none is good.
 _SATURATED = 0.05
 
@@ -296,6 +298,10 @@ def say_of_logarithms(scan: Any, log: bool, i0: str | float) -> None:
     if share > _NEGATIVE:
         found = f"{share:.0%} of the middle row of the first projection are not above 0, as transmissions are"
         warn(f"{found}: if the projections are line integrals already, give log=False")
+    elif float(np.mean(row > _BRIGHT)) > 0.5:
+        median = f"the middle row of the first projection has a median of {float(np.median(row)):.4g}"
+        found = f"{median}, where transmissions are below 1"
+        warn(f"{found}: if these are counts, give i0='border' or the open beam's counts; if they are line integrals, log=False")
 
 
 def pixel_size_of(scan: Any, given: float | str | None) -> float | None:

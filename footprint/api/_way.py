@@ -204,7 +204,8 @@ class How:
         for name, value in usual.items():
             given = getattr(told, name)
             if isinstance(given, np.ndarray) or given != value:
-                raise ArgumentError(name, repr(given), f"none with method={self.fbp.method!r}, {why}", fix)
+                other = "method='tv' has one" if name == "weight" else fix
+                raise ArgumentError(name, repr(given), f"none with method={self.fbp.method!r}, {why}", other)
 
     @property
     def numbers(self) -> Quantize | None:

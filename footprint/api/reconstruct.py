@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from footprint.api._arrays import Array, Memory, Progress, finished, limits_and_budget, where
-from footprint.api._black import BlackFrames, Watch, is_watched, look_now, with_light
+from footprint.api._black import BlackFrames, Watch, counted_with, is_watched, look_now, with_light
 from footprint.api._call import Face, Stream, call, meeting
 from footprint.api._counts import PixelCounts, Tally
 from footprint.api._half import say_of_axis, say_of_field, say_of_wedge, search_of
@@ -181,7 +181,7 @@ def reconstruct(
     except BlackFrames as found:
         row = found.row
     scan, shifts, axis_shifts = with_light(scan, row, shifts, axis_shifts)
-    how = replace(how, fbp=fbp._replace(axis_shifts=axis_shifts))
+    how, run = replace(how, fbp=fbp._replace(axis_shifts=axis_shifts)), run._replace(on_counts=counted_with(scan, on_counts))
     return _reconstruct(scan, False, center, how, taken._replace(shifts=shifts), run)
 
 

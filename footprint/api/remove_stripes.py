@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,14 @@ from footprint.ops.wavelets import NAMES
 from footprint.plan.plan import Plan
 
 _SIZES = {"sorting": 21, "large": 61, "dead": 61, "all": 61}
+# The settings that say something in each method.
+_USED = {
+    **dict.fromkeys(("mean", "mean-division", "double-flatfield"), ("sigma",)),
+    "sorting": ("size",),
+    **dict.fromkeys(("large", "dead"), ("snr", "size")),
+    "all": ("snr", "size", "small"),
+    "fw": ("sigma", "level", "wavelet"),
+}
 
 
 def remove_stripes(
@@ -152,6 +161,18 @@ def stripes_of(
     if word == "fw":
         return FourierWavelet(wavelet, int(level), sigma)
     return RemoveStripes(word, int(size), int(small), snr, sigma)
+
+
+def check_used(name: str, settings: Any) -> None:
+    """Raise where a mapping of settings, an argument ``name``, has one that its method does not use."""
+    if not isinstance(settings, Mapping) or not isinstance(settings.get("method"), str):
+        return
+    method = str(settings["method"])
+    method = SYNONYMS.get(method) or method
+    known = {each for used in _USED.values() for each in used}
+    idle = [key for key in settings if key in known.difference(_USED.get(method, known))]
+    if idle:
+        raise ArgumentError(name, f"the setting {idle[0]!r}", f"some of {', '.join(_USED[method])}, the settings of {method}")
 
 
 def _above(name: str, value: Any) -> float:

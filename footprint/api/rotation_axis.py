@@ -15,6 +15,7 @@ from footprint.errors import ArgumentError, BudgetError, choose, warn
 from footprint.ops.base import Op, Table
 from footprint.ops.flatfield import DeadPixels, MinusLog, Rows, Sinograms
 from footprint.ops.fourier_metric import FourierMetric
+from footprint.ops.half_acquisition import is_turn
 from footprint.ops.pipeline import Pipeline
 from footprint.ops.rotation_axis import RotationAxis
 from footprint.ops.untilt import Untilt
@@ -129,10 +130,19 @@ def rotation_axis(
     task = Search.of(scan, rows, search, method=method, i0=i0, log=log, memory=memory)
     axis, against = searched(task)
     if not math.isfinite(axis.center):
-        wanted, fix = "projections with structure to register; these have none", "give the axis as a number"
-        raise ArgumentError("center", "auto", wanted, fix)
+        raise _not_found(task)
     _judge(axis, task.op.doubtful, against)
     return axis
+
+
+def _not_found(task: Search) -> ArgumentError:
+    """Opposites agree nowhere: nothing is seen in them, or the axis is not where it was looked for."""
+    first, last = task.op.first / 2, (task.op.first + task.op.count - 1) / 2
+    fix = "give the axis as a number"
+    if getattr(task.job.scan, "field_of_view", None) != "Half" and is_turn(task.job.scan.angles):
+        fix += ", or half_acquisition=True if it lies near an end of the detector"
+    wanted = f"opposite projections that agree somewhere from pixel {first:g} to {last:g}"
+    return ArgumentError("center", f"a search by {task.method}", wanted, fix)
 
 
 def searched(task: Search) -> tuple[Axis, str]:
@@ -304,7 +314,8 @@ def _range(scan: Any, search: tuple[float, float] | None) -> tuple[int, int]:
     """First and last doubled axis to try, with one more on both sides so that a peak at an end is seen as one."""
     n_x = scan.shape[2]
     if n_x < 4:
-        raise ArgumentError("center", "auto", f"a detector of at least 4 pixels, this one has {n_x}", "give the axis as a number")
+        wanted = f"a detector of at least 4 pixels, this one has {n_x}"
+        raise ArgumentError("center", "a search for it", wanted, "give the axis as a number")
     if search is None:
         edge = 0.05 if getattr(scan, "field_of_view", None) == "Half" else 0.25
         low, high = edge * (n_x - 1), (1 - edge) * (n_x - 1)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from footprint.api.paganin import phase_of
-from footprint.api.remove_stripes import stripes_of
+from footprint.api.remove_stripes import check_used, stripes_of
 from footprint.api.remove_zingers import zingers_of
 from footprint.api.untilt import untilt_of
 from footprint.errors import ArgumentError, choose
@@ -77,6 +77,7 @@ def steps(
     >>> any("remove_stripes" in step.kernel for step in plan.steps)
     True
     """
+    check_used("rings", rings)
     return _Chosen(
         _made("zingers", zingers, zingers_of, "threshold"),
         _made("tilt", tilt, untilt_of, "degrees"),

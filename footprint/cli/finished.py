@@ -13,6 +13,8 @@ from footprint.errors import FootprintError, FormatError
 # Said of every volume, or found while it is made.
 _NOT_ASKED = ("program", "sample", "unit")
 _SHOWN = 4
+# Options that a job has no longer, as they have become its steps.
+_OF_STEPS = ("zingers", "tilt", "phase", "energy", "distance", "unsharp", "sino_normalization", "rings")
 
 
 def is_finished(path: str, overwrite: bool, resume: bool) -> bool:
@@ -36,14 +38,15 @@ def refusal(path: str, about: Mapping[str, Any], job: Mapping[str, Any]) -> Form
     done = FormatError(path, "is finished: there is nothing left to resume", "give --overwrite to make it anew")
     said = _said(path)
     now = {name: str(value) for name, value in about.items() if name not in _NOT_ASKED}
-    now |= {"dtype": str(job["out_dtype"]), "steps": str(job["steps"] or "")}
+    now["dtype"] = str(job["out_dtype"])
     with suppress(TypeError, ValueError):
         now["center"] = str(float(job["center"]))
     if "filter" not in said:
         return done
     # An option that has no value is not among what is said.
-    names = [name for name in now if name in said] + [name for name in job if (name in said) != (name in now) and name != "center"]
-    differ = [(name, said.get(name) or "not given", now.get(name) or "not given") for name in dict.fromkeys([*names, "steps"])]
+    asked = [name for name in (*job, *_OF_STEPS) if name not in ("center", "steps")]
+    names = [name for name in now if name in said] + [name for name in asked if (name in said) != (name in now)]
+    differ = [(name, said.get(name) or "not given", now.get(name) or "not given") for name in dict.fromkeys(names)]
     differ = [(name, before, after) for name, before, after in differ if not _same(name, before, after)]
     if not differ:
         return done

@@ -126,7 +126,10 @@ def _begin(log: Log) -> None:
     from footprint import __version__
 
     context = click.get_current_context()
-    log.line("command", shlex.join([context.command_path, *sys.argv[1 + len(context.command_path.split()[1:]) :]]))
+    words = context.command_path.split()
+    # The program's name may be several words: python -m footprint.
+    program = len((context.find_root().info_name or "").split())
+    log.line("command", shlex.join([*words, *sys.argv[1 + len(words) - program :]]))
     log.line("version", f"footprint {__version__}, Python {platform.python_version()}, {platform.platform()}")
     for name, value in sorted(context.params.items()):
         log.line("parameter", f"{name} = {value!r}")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from footprint.cli.job import Job
-from footprint.errors import ArgumentError, choose
+from footprint.errors import ArgumentError, choose, printable
 
 # Another name of an option whose values are the same.
 _NAMES = {"--rotation-axis": "--center", "--delta-beta": "--phase", "--fbp-filter": "--filter"}
@@ -37,7 +37,14 @@ class WithPeers(Job):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the command line, in our words."""
-        return super().parse_args(ctx, in_our_words(args))
+        ctx.allow_extra_args = True
+        read = super().parse_args(ctx, in_our_words(args))
+        if ctx.args:
+            # A pattern that the shell has filled in.
+            count, last = len(ctx.args) + 1, printable(ctx.args[-1])
+            fix = "put a pattern in quotes ('tiffs/*.tif'), or name the folder"
+            raise ArgumentError("SCAN", f"{count:,} names, the last of which is {last}", "one", fix)
+        return read
 
 
 def in_our_words(args: Sequence[str]) -> list[str]:

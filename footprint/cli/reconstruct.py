@@ -262,7 +262,8 @@ def command(
         with _open(scan, options) as opened:
             source = chosen(opened, options)
             job = _arguments(source, options)
-            about = _about(scan, source, asked | {name: job[name] for name in ("rows", "roi", "pixel_size", "iterations")})
+            taken = {name: job[name] for name in ("rows", "roi", "pixel_size", "iterations")}
+            about = _about(scan, source, asked | taken | {"black_frames": black_frames})
             if finished:
                 raise refusal(target, about, job)
             check_axis_png(axis_png, job["center"])

@@ -141,13 +141,15 @@ class Run:
         assert self.found is not None
         files, n_rows = self.files, self.shape[0]
         size = 4 if self.cast.dtype == "float32" else int(self.cast.dtype[4:]) // 8
-        figures = {"scan": self.about["scan"], "projections": self.source.n_angles, "shape": list(self.shape)}
+        n_angles = self.source.n_angles - (self.counts.black if self.counts is not None else 0)
+        figures = {"scan": self.about["scan"], "projections": n_angles, "shape": list(self.shape)}
         figures |= {name: value for name, value in self.about.items() if name.startswith("tilt_")}
         figures |= self.found.figures | numbers
         figures |= {"resumed": kept} if files.resume else {}
         figures |= {"axis_in_slice": self.about["axis_in_slice"], "unit": self.about["unit"], "method": self.job["method"]}
         if self.counts is not None:
             counts = self.counts
+            figures |= {"black_projections": counts.black} if counts.black else {}
             figures |= {"dead_pixels": counts.dead, "saturated_values": counts.saturated, "bad_pixels": str(counts)}
         figures |= {"written_bytes": size * n_rows * self.shape[1] * self.shape[2], "output": files.target}
         figures |= {

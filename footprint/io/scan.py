@@ -261,12 +261,12 @@ def _has_current(parts: ScanParts, wanted: bool) -> bool:
         if group is None or group.current is None:
             if not wanted:
                 return False
-            raise FormatError(parts.path, f"has no machine current of its {name} (control/data)", "leave machine_current out")
+            raise FormatError(parts.path, f"has no machine current of its {name} (control/data)", "give machine_current=False")
         bad = np.flatnonzero(~(np.isfinite(group.current) & (group.current > 0)))
         if bad.size:
             found = f"{bad.size} of its {name} have a machine current that is not above 0, the first is number {bad[0]}"
             if wanted:
-                raise FormatError(parts.path, found, "leave machine_current out")
+                raise FormatError(parts.path, found, "give machine_current=False")
             parts.notes.append(f"{parts.path}: {found}: the machine current is not used")
             return False
     return True

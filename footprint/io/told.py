@@ -10,8 +10,8 @@ from typing import IO
 
 from footprint.errors import ArgumentError
 
-# Letters that there is room for: a sentence. What is read of a file at a time.
-_ROOM, _PIECE = 240, 64 << 10
+# Letters that there is room for: a long sentence. What is read of a file at a time.
+_ROOM, _PIECE = 320, 64 << 10
 
 
 def attributes(attrs: object) -> dict[str, object]:

@@ -92,7 +92,8 @@ class Iterative(Op):
             found = self.iterations if many < 64 else f"a number of {many} bits"
             raise ArgumentError("iterations", found, f"a whole number from 1 to {MOST:,}")
         if self.method == "tv" and (self.weight is None or not 0 < self.weight < math.inf):
-            raise ArgumentError("weight", self.weight, "a number above 0, that of the total variation", "try 0.1 to begin with")
+            got = "nothing" if self.weight is None else self.weight
+            raise ArgumentError("weight", got, "a number above 0, that of the total variation", "try 0.1 to begin with")
         if self.method != "tv" and self.weight is not None:
             raise ArgumentError("weight", self.weight, f"none with method={self.method!r}", "method='tv' has one")
         if self.method == "cgls" and self.positive:

@@ -112,7 +112,7 @@ class RotationAxis(Op):
             span = float(np.rad2deg(np.ptp(angles))) if len(angles) else 0.0
             fix = "give the axis as a number"
             wanted = f"projections 180 degrees apart; the scan has {counted(len(angles), 'projections')} over {span:.4g} degrees"
-            raise ArgumentError("center", "auto", wanted, fix)
+            raise ArgumentError("center", "a search for it", wanted, fix)
         return (ArraySpec((2 * len(self.chosen), self.count), "float64"),)
 
     def flops(self, *specs: ArraySpec) -> float:

@@ -33,10 +33,11 @@ def test_black_frames_are_left_out(device, rng, frames, method):
         warnings.simplefilter("error")
         want = fp.reconstruct(without(scan, frames), shifts=np.delete(shifts, frames), **options)
         kept = fp.reconstruct(scan, shifts=shifts, black_frames="keep", **options)
-    said = rf"array has {len(frames)} black projections? \({frames[0]}.*\) of 60 are left out; give black_frames=keep"
-    plans = []
+    said = rf"array: {len(frames)} black projections? \({frames[0]}.*\) of 60 (is|are) left out; give black_frames=keep"
+    plans, counts = [], []
     with pytest.warns(UserWarning, match=said):
-        found = fp.reconstruct(scan, shifts=shifts, on_plan=plans.append, **options)
+        found = fp.reconstruct(scan, shifts=shifts, on_plan=plans.append, on_counts=counts.append, **options)
+    assert counts[0].black == len(frames) and f"({frames[0]}" in str(counts[0]).partition(" left out; ")[0]
     np.testing.assert_array_equal(found, want)
     assert abs(kept.mean() - want.mean()) > 0.02 * abs(want.mean())
     # By groups of angles and row by row, too, where the first rows are read in many turns.

@@ -100,7 +100,7 @@ def test_the_command_says_how(tmp_path):
         ({"method": "sirt", "filter": np.ones(65)}, "filter"),
         ({"method": "sirt", "weight": 0.1}, "weight: got 0.1"),
         ({"method": "cgls", "nonnegative": True}, "nonnegative: got True"),
-        ({"method": "tv"}, "weight: got None"),
+        ({"method": "tv"}, "weight: got nothing"),
         ({"method": "sirt", "iterations": 10**30}, "got a number of 100 bits, wanted a whole number from 1 to 1,000,000"),
         ({"method": "cgls", "iterations": 10**5000}, "got a number of 16610 bits, wanted"),
         ({"method": "tv", "weight": 1, "iterations": 1_000_001}, "got 1000001, wanted a whole number from 1 to 1,000,000"),

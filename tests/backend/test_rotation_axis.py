@@ -86,7 +86,12 @@ def test_noise_is_said_to_be_doubtful(rng):
     ("change", "word"),
     [
         ({"angles": np.linspace(0, 2, 20)}, "180 degrees apart"),
-        ({"raw": np.full((20, 2, 30), 7, "u2")}, "structure to register"),
+        ({"raw": np.full((20, 2, 30), 7, "u2")}, "a search by registration, wanted opposite projections that agree somewhere"),
+        ({"raw": np.full((20, 2, 30), 7, "u2"), "method": "sliding-window"}, "by sliding-window, wanted"),
+        (
+            {"raw": np.full((20, 2, 30), 7, "u2"), "angles": np.arange(20) * np.pi / 10},
+            "from pixel 6.5 to 22.5; give the axis as a number, or half_acquisition=True if it lies near an end",
+        ),
         ({"raw": np.full((20, 2, 3), 7, "u2")}, "at least 4 pixels"),
         ({"search": (20, 10)}, "first <= last"),
         ({"search": 7}, "a pair"),

@@ -40,10 +40,17 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/cli/finished.py",
-        "for name in job if (name in said) != (name in now)",
+        "for name in asked if (name in said) != (name in now)",
         "for name in ()",
         ("tests/unit/test_cli_outputs.py::test_a_finished_volume_is_not_resumed_and_says_what_it_was_made_with",),
         "a setting that a finished volume has and this job has not is passed over",
+    ),
+    Mutant(
+        "footprint/api/_resume.py",
+        "if is_dataclass(inner) and not isinstance(inner, type):",
+        "if False:",
+        ("tests/unit/test_resume.py::test_numbers_of_an_iterative_method_are_compared_too",),
+        "a stopped run of SIRT goes on with other angles",
     ),
     Mutant(
         "footprint/io/raw.py",

@@ -279,6 +279,13 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/api/_black.py",
+        "if on_counts is None or not isinstance(scan, Without):",
+        "if True:",
+        ("tests/unit/test_bad_pixels.py::test_projections_without_light_are_told_where_the_volume_is",),
+        "a volume says that projections without light were used",
+    ),
+    Mutant(
+        "footprint/api/_black.py",
         "if self._unknown:",
         "if False:",
         ("tests/backend/test_dropouts.py::test_what_is_no_number_is_said_and_counted",),

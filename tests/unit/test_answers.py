@@ -100,6 +100,14 @@ def test_words_of_other_libraries_are_answered(verb, args, named, wanted):
     assert re.search(wanted, said(getattr(fp, verb), *args, **named))
 
 
+@pytest.mark.parametrize(
+    ("theirs", "ours"), [("find_center_vo", 'rotation_axis(scan, method="vo")'), ("recon", "fbp("), ("remove_all_stripe", '"all"')]
+)
+def test_functions_of_tomopy_are_answered(theirs, ours):
+    with pytest.raises(AttributeError, match=rf"no attribute '{theirs}'; call footprint\..*{re.escape(ours)}"):
+        getattr(fp, theirs)
+
+
 def test_errors_from_within_stay_as_they_are():
     with pytest.raises(TypeError, match=r"missing 1 required positional argument: 'mask'$"):
         fp.convolve(IMAGE)

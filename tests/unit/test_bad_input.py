@@ -163,6 +163,10 @@ _OWN = {
     "sources-same-name": ("sources field.fits -o new.fits --segmentation new.fits", "--segmentation new.fits --out"),
     "sources-segmentation": ("sources field.fits --segmentation new.jpg", "new.jpg .fits"),
     "reconstruct-no-output": ("reconstruct scan.nx", "--out"),
+    "reconstruct-pattern": (
+        "reconstruct scan.nx a.tif b.tif -o new.h5",
+        "SCAN: 3 names, b.tif, wanted one; quotes ('tiffs/*.tif'), folder.",
+    ),
     "devices-option": ("devices --all", "'--all' --help"),
     "devices-argument": ("devices cpu", "cpu"),
     "no-such-command": ("reconstrut scan.nx", "'reconstrut' reconstruct"),

@@ -91,6 +91,23 @@ def test_the_shell_tells(scans, tmp_path, monkeypatch):
     assert "saturation: got 'much'" in str(refused)
 
 
+def test_projections_without_light_are_told_where_the_volume_is(scans, tmp_path, monkeypatch):
+    """The volume and its report said that all had been used."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "black.nx").write_bytes((scans / "good.nx").read_bytes())
+    with h5py.File("black.nx", "r+") as file:
+        for frame in (23, 40):
+            file[DATA][frame] = 110
+    with pytest.warns(UserWarning, match=r"black.nx: 2 black projections \(3, 20\) of 40 are left out; give black_frames=keep"):
+        told = json.loads(shell("reconstruct black.nx --center 27.2 --device cpu --json -o v.h5").stdout)
+    assert (told["projections"], told["black_projections"]) == (38, 2)
+    assert said_of(tmp_path / "v.h5") == told["bad_pixels"] and told["bad_pixels"].startswith("2 black projections (3, 20) of 40")
+    told = json.loads(shell("reconstruct black.nx --center 27.2 --device cpu --json -o w.h5 --black-frames keep").stdout)
+    assert told["projections"] == 40 and "black" not in told["bad_pixels"]
+    with h5py.File("w.h5") as file:
+        assert file["entry/reconstruction"].attrs["black_frames"] == "keep"
+
+
 def test_rows_are_counted_once(rng):
     """Whoever reads them again: neighbours' parts, tiles, groups of angles."""
     raw = rng.integers(0, 100, (6, 9, 20))

@@ -55,6 +55,16 @@ def test_a_run_is_told_and_the_next_is_added(scan, tmp_path):
     assert lines(log)[: len(told)] == told and [kind for kind, _ in lines(log)].count("end") == 2
 
 
+@pytest.mark.parametrize("program", ["footprint", "python -m footprint"])
+def test_the_command_is_told_whole(scan, tmp_path, monkeypatch, program):
+    log = tmp_path / "run.log"
+    words = ["reconstruct", str(scan), "-o", str(tmp_path / "v.h5"), "--rows", "9:7", "--log", str(log)]
+    monkeypatch.setattr("sys.argv", ["...", *words])
+    with pytest.raises(fp.ArgumentError):
+        main(words, prog_name=program, standalone_mode=False)
+    assert lines(log)[0] == ("command", f"{program} {' '.join(words)}")
+
+
 def test_errors_and_warnings_land_in_it_in_one_line_each(scan, tmp_path):
     log = tmp_path / "run.log"
     refused = run(scan, "-o", tmp_path / "v.h5", "--roi", "0,99,0,5", "--center", 15, "--log", log, code=1).exception

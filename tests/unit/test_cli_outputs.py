@@ -205,3 +205,14 @@ def test_a_finished_volume_is_not_resumed_and_says_what_it_was_made_with(shell, 
     # What it was made with and is not asked for now counts, too; a scan of another name may be the same file.
     code, _, error = shell("reconstruct", str(folder / "scan.nx"), *job[2:6], "--memory", "300MB", "--resume")
     assert code == 2 and "other settings: roi was" in error and "is now not given; give --overwrite" in error
+
+
+def test_steps_of_a_finished_volume_are_told_as_they_are_asked_for(shell, folder, tmp_path):
+    job = ("reconstruct", "scan.nx", "-o", str(tmp_path / "steps.h5"), "--center", "24.2", "--memory", "300MB")
+    assert shell(*job, "--rings", "sorting")[0] == 0
+    code, _, error = shell(*job, "--rings", "sorting", "--resume")
+    assert code == 2 and "nothing left to resume" in error
+    code, _, error = shell(*job, "--rings", "sorting:size=11", "--resume")
+    assert code == 2 and "other settings: rings was sorting and is now sorting:size=11; give" in error
+    code, _, error = shell(*job, "--zingers", "0.5", "--resume")
+    assert code == 2 and "settings: zingers was not given and is now 0.5, rings was sorting and is now not given; give" in error

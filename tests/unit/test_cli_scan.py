@@ -78,6 +78,13 @@ def test_line_integrals_without_the_word_are_warned_of():
             fp.reconstruct(scan, center=CENTER, rows=(0, 1), log=False, i0=5.0, device="cpu")
 
 
+def test_counts_without_flats_are_not_taken_for_transmissions_in_silence():
+    scan = ArrayScan((777 * np.exp(-lines())).astype("f4"), np.arange(N_ANGLES) * np.pi / N_ANGLES)
+    said = "a median of [0-9.]+, where transmissions are below 1: if these are counts, give i0='border'"
+    with pytest.warns(UserWarning, match=said):
+        fp.reconstruct(scan, center=CENTER, rows=(0, 1), device="cpu")
+
+
 @pytest.mark.parametrize("kind", ["folder", "tif"])
 def test_tiffs_say_how_they_were_made_and_which_rows_they_are(said, tmp_path, kind):
     write_scan(tmp_path / "scan.nx", n_angles=N_ANGLES, n_z=N_Z, n_x=N_X)

@@ -139,6 +139,31 @@ def test_another_job_is_refused_by_name(scan, whole, tmp_path, changes, word):
     np.testing.assert_array_equal(stored(target), whole)
 
 
+@pytest.mark.parametrize("changed", ["angles", "axis_shifts"])
+def test_numbers_of_an_iterative_method_are_compared_too(scan, tmp_path, changed):
+    """They lie in a record of their own within the step, whose text names their shape alone."""
+    turned = {"angle_offset": 30.0} if changed == "angles" else {}
+    moved = {"axis_shifts": np.ones(40)} if changed == "axis_shifts" else {}
+
+    def go_on(stop_after, opened, given):
+        made = []
+
+        def watch(done, total):
+            made.append(done)
+            if len(made) > stop_after:
+                raise Stopped
+
+        with fp.open_scan(scan, **opened) as source, fp.create_volume(tmp_path / "v.h5", (24, 32, 32), resume=True) as volume:
+            options = {"center": 15.5, "method": "sirt", "iterations": 2, "device": "cpu", "memory": 830_000}
+            fp.reconstruct(source, out=volume, progress=watch, **options, **given)
+
+    with pytest.raises(Stopped), pytest.warns(UserWarning):
+        go_on(2, {}, {"axis_shifts": np.zeros(40)} if moved else {})
+    said = f"cannot be resumed: {changed} of the geometry of step .*, Iterative was .* numbers with the sum .* and is now"
+    with pytest.raises(fp.FormatError, match=said), pytest.warns(UserWarning):
+        go_on(99, turned, moved)
+
+
 def test_a_changed_scan_is_refused(scan, tmp_path):
     mine = tmp_path / "scan.nx"
     mine.write_bytes(scan.read_bytes())
