@@ -41,7 +41,7 @@ def _cell(part: np.ndarray, kappa: float, robust: bool) -> tuple[float, float]:
         wider = np.std(below) / np.sqrt(1 - hazard - hazard**2)
         higher = np.mean(below) + wider * hazard
         moved = abs(higher - level) + abs(wider - noise)
-        level, noise = (level + higher) / 2, (noise + wider) / 2
+        level, noise = higher, wider
         if moved < 1e-4 * noise:
             break
     return level, noise

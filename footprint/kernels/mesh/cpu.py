@@ -126,7 +126,7 @@ def _cell(a, n, kappa, up, hazard, tails, few):
         if not wider > 0:
             return median, deviation
         moved = abs(higher - level) + abs(wider - noise)
-        level, noise = 0.5 * (level + higher), 0.5 * (noise + wider)
+        level, noise = higher, wider
         if moved < 1e-4 * noise:
             break
     return level, noise
