@@ -21,13 +21,16 @@ from tests.unit.test_sky import SKY
         ({"CTYPE1": "RA---TAN", "CTYPE2": "DEC--TAN", "LONPOLE": 100.0, "CDELT1": 0.3, "CDELT2": 0.2}, True),
         ({"CTYPE1": "DEC--TAN", "CTYPE2": "RA---TAN", "CRVAL1": 89.5, "CRVAL2": 10.0, "CROTA2": 30.0}, True),
         ({"CRVAL1": 0.05, "CD1_1": 0.1, "CD1_2": 0.2, "CD2_1": 0.25, "CD2_2": -0.1}, True),
+        ({"RADESYS": "FK5", "EQUINOX": 2000.0}, True),
+        ({"RADESYS": "FK5", "EQUINOX": 1975.0, "CRVAL2": 80.0, "CROTA2": 30.0}, True),
+        ({"CTYPE1": "GLON-TAN", "CTYPE2": "GLAT-TAN", "CRVAL1": 120.0, "CRVAL2": -30.0, "LONPOLE": 100.0}, True),
         ({"CRVAL2": 90.0}, False),
         ({"PV2_1": 0.1, "PV2_2": 0.05}, False),
         ({"CTYPE1": "RA---ZEA", "CTYPE2": "DEC--ZEA"}, False),
         ({"EQUINOX": 1950.0}, False),
         ({"CDELT1": 1.0, "CDELT2": 1.0}, False),
     ],
-    ids=["plain", "gnomonic", "turned", "sheared", "pole", "slant", "equal area", "B1950", "beyond the sky"],
+    ids=["plain", "gnomonic", "turned", "sheared", "FK5", "FK5 of 1975", "galactic", "pole", "slant", "equal area", "B1950", "beyond the sky"],
 )
 def test_pixels_are_on_the_sky_what_neighbours_say(rng, cards, by_formula):
     """The formula's derivatives, where there is one, beside astropy's offsets to places a thousandth of a pixel away."""
