@@ -30,7 +30,20 @@ from tests.unit.test_sky import SKY
         ({"EQUINOX": 1950.0}, False),
         ({"CDELT1": 1.0, "CDELT2": 1.0}, False),
     ],
-    ids=["plain", "gnomonic", "turned", "sheared", "FK5", "FK5 of 1975", "galactic", "pole", "slant", "equal area", "B1950", "beyond the sky"],
+    ids=[
+        "plain",
+        "gnomonic",
+        "turned",
+        "sheared",
+        "FK5",
+        "FK5 of 1975",
+        "galactic",
+        "pole",
+        "slant",
+        "equal area",
+        "B1950",
+        "beyond the sky",
+    ],
 )
 def test_pixels_are_on_the_sky_what_neighbours_say(rng, cards, by_formula):
     """The formula's derivatives, where there is one, beside astropy's offsets to places a thousandth of a pixel away."""
