@@ -46,14 +46,14 @@ class Zenithal(NamedTuple):
         if len(kinds) != 1 or not kinds <= _KINDS.keys() or wcs.has_distortion or len(wcs.wcs.get_pv()):
             return None
         order = [wcs.wcs.lng, wcs.wcs.lat]
-        ra, dec = np.radians(np.asarray(wcs.wcs.crval, np.float64)[order])
+        ra, dec = (float(angle) for angle in np.radians(np.asarray(wcs.wcs.crval, np.float64)[order]))
         turn = math.radians(wcs.wcs.lonpole)
         cos, sin = math.cos(turn), math.sin(turn)
         scale = np.array([[-cos, -sin], [sin, -cos]]) @ np.asarray(wcs.pixel_scale_matrix, np.float64)[order]
-        for turn in turns:
-            ra, dec, tilt = _turned(turn, ra, dec)
+        for matrix in turns:
+            ra, dec, tilt = _turned(matrix, ra, dec)
             scale = tilt @ scale
-        return cls(_KINDS[kinds.pop()], np.asarray(wcs.wcs.crpix, np.float64) - 1, scale, float(ra), float(dec))
+        return cls(_KINDS[kinds.pop()], np.asarray(wcs.wcs.crpix, np.float64) - 1, scale, ra, dec)
 
     def onto(self, x: np.ndarray, y: np.ndarray, ra: np.ndarray, dec: np.ndarray) -> np.ndarray | None:
         """What pixels at these places are towards north and east, in degrees: (2, 2, n). None unless it finds the places itself.

@@ -153,6 +153,7 @@ class LocalDeblend(OverMaps, Deblend):  # type: ignore[misc]
                 last = zip(self.saved, kept) if again or not b.several else ()
                 targets = {name: stack.enter_context(b.deliver(ref, dtype)) for name, ref in last}
                 place: dict[str, Any] = {"first": b.first(x, "y")}
+                told: tuple[Ref, ...]
                 ranks, values = b.like(x, dtype, "noises over the background"), b.like(x, dtype, "over the background")
                 if self._on_mesh(b) and not self.inverted and not self.saved:
                     x, place["size"] = without(b, x, *fitted) if fitted else x, self.size
@@ -198,19 +199,16 @@ class LocalFit(OverTables, Fit):  # type: ignore[misc]
         return super()._reads | dict.fromkeys((KNOWN,) if self.patient else (), ".")
 
     def record(self, b: Builder, *refs: Ref) -> None:
-        """Maps of every part, and the steps of `Fit`."""
-        tables, pixels = self._told(b, refs)
-        tables += [dict(zip(self._reads, refs))[KNOWN]] if self.patient else []
-        if not self._on_mesh(b):
-            self.steps(b, unit_noise(b), tables, refs[-1], "fit.stamp_over", pixels)
-            return
+        """Maps of every part, where they are needed, and the steps of `Fit`."""
         given = dict(zip(self._reads, refs))
-        image = given["image"]
-
-        def told() -> tuple[Ref, ...]:
-            return b.bring(image, dtype=kernel_dtype(image.spec.dtype)), given["cells"]
-
-        self.steps(b, unit_noise(b), tables, refs[-1], "fit.stamp_on_mesh", told, size=self.size)
+        tables, pixels = self._told(b, refs)
+        tables += [given[KNOWN]] if self.patient else []
+        if self._on_mesh(b):
+            image = given["image"]
+            alone = lambda: (b.bring(image, dtype=kernel_dtype(image.spec.dtype)), given["cells"])
+            self.steps(b, unit_noise(b), tables, refs[-1], "fit.stamp_on_mesh", alone, size=self.size)
+        else:
+            self.steps(b, unit_noise(b), tables, refs[-1], "fit.stamp_over", pixels)
 
 
 @dataclass(frozen=True)
