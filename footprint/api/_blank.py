@@ -151,6 +151,8 @@ def zeros_are_blank(image: Image) -> bool:
     width = image.spec.shape[1]
     if np.dtype(image.spec.dtype).kind != "f" or width < 2:
         return False
+    if not any(np.count_nonzero(x == 0) for _, x in _some_rows(image)):
+        return False
     zeros = beside = others = pairs = equal = 0
     for several, x in _some_rows(image):
         zero = x == 0

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._errors import noise_of_centres, noise_of_sums
+from footprint.api._errors import noise_of_both
 from footprint.api._fit import describe_fits
 from footprint.api._light import describe_light
 from footprint.api._search import Search
@@ -70,9 +70,8 @@ def catalogue(
     here = found.get("noise", noise)
     with np.errstate(invalid="ignore", divide="ignore"):
         found["snr"] = found["peak"] / here
-        found["flux_err"] = noise_of_sums(found["npix"], sky.beam_area)
+        found["flux_err"], found["x_err"] = noise_of_both(found["npix"], sky.beam_area)
         found["flux_err"] *= here
-        found["x_err"] = noise_of_centres(found["npix"], sky.beam_area)
         found["x_err"] *= here / np.abs(found["flux"])
     if search.rules.residual:
         # The fainter of a pair has no pixels of its own: its fits tell.

@@ -8,13 +8,13 @@ pixel is taken for independent, and the edge for fixed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from footprint.api._bessel import scaled_bessel
 
+_Make = Callable[[np.ndarray, float | None, bool, Sequence[np.ndarray]], np.ndarray]
 # Rows whose numbers of pixels are looked at together: of thousands of sources few differ, and Bessel functions take long.
 _FEW, _ROWS = 256, 4096
 
@@ -28,31 +28,49 @@ def _each_once(n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.flatnonzero(there), (np.cumsum(there) - 1)[n]
 
 
-def _once_each(make: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    """A function of numbers of pixels that is called once for those that are the same."""
+def _noises(makes: Sequence[_Make], npix: np.ndarray, beam_area: float | None, edge: bool) -> list[np.ndarray]:
+    """What each of some functions makes of numbers of pixels, called once for those that are the same."""
+    n = np.asarray(npix)
 
-    @wraps(make)
-    def noise(npix: np.ndarray, beam_area: float | None, edge: bool = True) -> np.ndarray:
-        n = np.asarray(npix)
-        if not beam_area or n.size < _FEW:
-            return make(n.astype(np.float64), beam_area, edge)
-        out = np.empty(n.size)
-        for first in range(0, n.size, _ROWS):
-            part = slice(first, first + _ROWS)
-            numbers, places = _each_once(n[part])
-            out[part] = make(numbers.astype(np.float64), beam_area, edge)[places]
-        return out
+    def made(numbers: np.ndarray) -> list[np.ndarray]:
+        numbers = numbers.astype(np.float64)
+        bessel = scaled_bessel(numbers / beam_area) if beam_area else ()
+        return [make(numbers, beam_area, edge, bessel) for make in makes]
 
-    return noise
+    if not beam_area or n.size < _FEW:
+        return made(n)
+    found = [np.empty(n.size) for _ in makes]
+    for first in range(0, n.size, _ROWS):
+        part = slice(first, first + _ROWS)
+        numbers, places = _each_once(n[part])
+        for out, values in zip(found, made(numbers)):
+            out[part] = values[places]
+    return found
 
 
-@_once_each
-def noise_of_sums(n: np.ndarray, beam_area: float | None, edge: bool = True) -> np.ndarray:
+def noise_of_sums(npix: np.ndarray, beam_area: float | None, edge: bool = True) -> np.ndarray:
     """The standard deviation of a sum over a disc of so many pixels, in units of the noise of one."""
+    return _noises((_of_sums,), npix, beam_area, edge)[0]
+
+
+def noise_of_centres(npix: np.ndarray, beam_area: float | None, edge: bool = True) -> np.ndarray:
+    """The standard deviation of a sum of noise times its distance from a disc's centre along an axis, in units of the noise.
+
+    Divided by the sum over the disc it is that of a flux-weighted centre.
+    """
+    return _noises((_of_centres,), npix, beam_area, edge)[0]
+
+
+def noise_of_both(npix: np.ndarray, beam_area: float | None) -> tuple[np.ndarray, np.ndarray]:
+    """`noise_of_sums` and `noise_of_centres`."""
+    sums, centres = _noises((_of_sums, _of_centres), npix, beam_area, True)
+    return sums, centres
+
+
+def _of_sums(n: np.ndarray, beam_area: float | None, edge: bool, bessel: Sequence[np.ndarray]) -> np.ndarray:
     if not beam_area:
         return np.sqrt(n)
-    u = n / beam_area
-    zeroth, first, _ = scaled_bessel(u)
+    u, (zeroth, first, _) = n / beam_area, bessel
     inside = 1 - zeroth - first
     variance = 2 * beam_area * n * inside
     if edge:
@@ -61,16 +79,10 @@ def noise_of_sums(n: np.ndarray, beam_area: float | None, edge: bool = True) -> 
     return np.sqrt(np.maximum(variance, n))
 
 
-@_once_each
-def noise_of_centres(n: np.ndarray, beam_area: float | None, edge: bool = True) -> np.ndarray:
-    """The standard deviation of a sum of noise times its distance from a disc's centre along an axis, in units of the noise.
-
-    Divided by the sum over the disc it is that of a flux-weighted centre.
-    """
+def _of_centres(n: np.ndarray, beam_area: float | None, edge: bool, bessel: Sequence[np.ndarray]) -> np.ndarray:
     if not beam_area:
         return n / np.sqrt(4 * np.pi)
-    u = n / beam_area
-    zeroth, first, second = scaled_bessel(u)
+    u, (zeroth, first, second) = n / beam_area, bessel
     # Where pixels are few against the beam the terms cancel, and their series is good.
     with np.errstate(all="ignore"):
         weight = np.where(u > 1e-3, 1 + 2 * (first / u - zeroth - first), u**2 / 8 * (1 - 2 * u / 3))

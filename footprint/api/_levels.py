@@ -79,7 +79,10 @@ class Levels:
     def _take(self, region: Region, table: np.ndarray) -> None:
         for name, plane in zip(MAPS, table[::SPLINES]):
             if self.kinds[name] == "mesh":
-                self.typical[name] = float(np.median(plane))
+                # NumPy's median asks more of a table than it takes to sort it.
+                values = np.sort(plane, axis=None)
+                middle = (values[(values.size - 1) // 2] + values[values.size // 2]) / 2
+                self.typical[name] = float(values[-1] if np.isnan(values[-1]) else middle)
 
     def tell(self) -> dict[str, Any]:
         """What a catalogue says of them."""
@@ -94,8 +97,10 @@ def levels_of(background: Any, noise: Any, cells: Cells, image: Image, sky: Sky,
     kinds, given = {}, {}
     for name, value, words in (("background", background, ("global", "mesh")), ("noise", noise, ("mesh",))):
         if value is None or isinstance(value, str):
-            fix = nearest(value or "", words) or "a map is an array, or a file opened with footprint.open_image(...)"
-            kinds[name] = value if value is None else choose(name, value, words, fix)
+            if value is not None and value not in words:
+                fix = nearest(value, words) or "a map is an array, or a file opened with footprint.open_image(...)"
+                choose(name, value, words, fix)
+            kinds[name] = value
         else:
             kinds[name], given[name] = "map", value
     found = kinds_of(kinds["background"], kinds["noise"], cells, tuple(n for n, v in saved.items() if v is not None))

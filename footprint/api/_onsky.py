@@ -115,7 +115,7 @@ class Told:
         """By a WCS of astropy's, or one like them; ``area``: of a pixel in square degrees, where it is known."""
         turns = _turns(wcs)
         if turns is not None:
-            return cls(_plainly(wcs, turns), _step(area), None if turns else Zenithal.of(wcs))
+            return cls(_plainly(wcs, turns), _step(area), Zenithal.of(wcs, turns))
 
         def asked(xy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             world = wcs.pixel_to_world(xy[:, 0], xy[:, 1]).icrs

@@ -43,9 +43,12 @@ class Columns:
 
     def insert(self, after: Mapping[str, Mapping[str, np.ndarray]]) -> None:
         """Put columns after those of these names."""
-        before, self.data = self.data, {}
-        for name, column in before.items():
-            self.data |= {name: column, **after.get(name, {})}
+        data: dict[str, np.ndarray] = {}
+        for name, column in self.data.items():
+            data[name] = column
+            if name in after:
+                data.update(after[name])
+        self.data = data
 
     def scale(self, name: str, factor: float, unit: Any) -> None:
         """Multiply a column, where it lies, and give it a unit."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,9 +25,9 @@ class Zenithal(NamedTuple):
     corner
         The reference pixel, from 0.
     scale
-        Degrees towards east and north at the reference point that a pixel along x and y is: (2, 2).
+        Degrees towards ICRS east and north at the reference point that a pixel along x and y is: (2, 2).
     ra, dec
-        Of the reference point, in radians.
+        Of the reference point in ICRS, in radians.
     """
 
     orthographic: bool
@@ -36,17 +37,23 @@ class Zenithal(NamedTuple):
     dec: float
 
     @classmethod
-    def of(cls, wcs: Any) -> Zenithal | None:
-        """Of an astropy WCS that has this projection and nothing else; None of any other."""
+    def of(cls, wcs: Any, turns: Sequence[np.ndarray] = ()) -> Zenithal | None:
+        """Of an astropy WCS that has this projection and nothing else; None of any other.
+
+        ``turns``: the matrices that make ICRS of its frame, one after the other.
+        """
         kinds = {str(word)[5:] for word in wcs.wcs.ctype}
         if len(kinds) != 1 or not kinds <= _KINDS.keys() or wcs.has_distortion or len(wcs.wcs.get_pv()):
             return None
         order = [wcs.wcs.lng, wcs.wcs.lat]
-        ra, dec = np.radians(np.asarray(wcs.wcs.crval, np.float64)[order])
+        ra, dec = (float(angle) for angle in np.radians(np.asarray(wcs.wcs.crval, np.float64)[order]))
         turn = math.radians(wcs.wcs.lonpole)
         cos, sin = math.cos(turn), math.sin(turn)
         scale = np.array([[-cos, -sin], [sin, -cos]]) @ np.asarray(wcs.pixel_scale_matrix, np.float64)[order]
-        return cls(_KINDS[kinds.pop()], np.asarray(wcs.wcs.crpix, np.float64) - 1, scale, float(ra), float(dec))
+        for matrix in turns:
+            ra, dec, tilt = _turned(matrix, ra, dec)
+            scale = tilt @ scale
+        return cls(_KINDS[kinds.pop()], np.asarray(wcs.wcs.crpix, np.float64) - 1, scale, ra, dec)
 
     def onto(self, x: np.ndarray, y: np.ndarray, ra: np.ndarray, dec: np.ndarray) -> np.ndarray | None:
         """What pixels at these places are towards north and east, in degrees: (2, 2, n). None unless it finds the places itself.
@@ -96,3 +103,17 @@ class Zenithal(NamedTuple):
         off = max(float(np.abs(one[few] - other).max()) for one, other in zip((inward, east, up), wanted))
         # A NaN among them is none of these.
         return off < _AGREE and float((inward * inward + east * east).min()) > _AGREE**2
+
+
+def _basis(ra: float, dec: float) -> np.ndarray:
+    """Unit vectors towards east, towards north and ahead at a place, as rows."""
+    (cos_ra, sin_ra), (cos, sin) = (math.cos(ra), math.sin(ra)), (math.cos(dec), math.sin(dec))
+    return np.array([[-sin_ra, cos_ra, 0.0], [-sin * cos_ra, -sin * sin_ra, cos], [cos * cos_ra, cos * sin_ra, sin]])
+
+
+def _turned(turn: np.ndarray, ra: float, dec: float) -> tuple[float, float, np.ndarray]:
+    """A place in another frame, and the matrix that makes east and north there of those in its own."""
+    before = _basis(ra, dec) @ np.asarray(turn).T
+    x, y, z = before[2]
+    ra, dec = math.atan2(y, x), math.atan2(z, math.hypot(x, y))
+    return ra, dec, (_basis(ra, dec) @ before.T)[:2, :2]

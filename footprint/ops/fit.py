@@ -69,16 +69,23 @@ class Fit(Op):
         self.steps(b, stats, tables, fits, "fit.stamp", pixels)
 
     def steps(
-        self, b: Builder, stats: Ref, tables: list[Ref], fits: Ref, stamp: str, pixels: Callable[[], tuple[Ref, ...]]
+        self,
+        b: Builder,
+        stats: Ref,
+        tables: list[Ref],
+        fits: Ref,
+        stamp: str,
+        pixels: Callable[[], tuple[Ref, ...]],
+        **numbers: int,
     ) -> None:
-        """Record them, with what the kernel that puts ``pixels`` aside reads of a part."""
+        """Record them, with what the kernel that puts ``pixels`` aside reads of a part, and its ``numbers``."""
         count, moments, boxes, *known = tables
         b.next_phase()
         seen = pixels()
         shape, dtype = (self.capacity, (2 * self.radius + 1) ** 2), seen[0].spec.dtype
         stamps = b.gathered(shape, dtype, "windows")
         b.library("columns of fits", (FIT_ROW + SHAPE_ROW * self.free) * self.capacity)
-        b.launch(stamp, *seen, boxes, count, stamps, first=b.first(seen[0], "y"))
+        b.launch(stamp, *seen, boxes, count, stamps, first=b.first(seen[0], "y"), **numbers)
         beam = b.const(np.array(self.beam or (0.0, 0.0, 0.0)), "beam")
         rho = b.const(self.correlation(), "noise from pixel to pixel")
         how = {"radius": self.radius, "free": self.free, "beamed": bool(self.beam), "patient": self.patient}

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from footprint.dtypes import kernel_dtype
 from footprint.kernels.deblend.contract import strip_rows
@@ -57,6 +57,10 @@ class OverMaps(Op):
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Image, cells, statistics and maps, as far as they are needed; as without them, and the maps that are saved."""
         return tuple(self._reads), (*super().names()[1], *self.saved)
+
+    def _on_mesh(self, b: Builder) -> bool:
+        """Whether kernels tell both maps from the smooth cells themselves, wherever they need them."""
+        return self.background == self.noise == "mesh" and b.limits.family != "gpu"
 
     def _maps(self, b: Builder, x: Ref, given: dict[str, Ref], targets: dict[str, Ref]) -> tuple[Ref, ...]:
         """Background and noise of a part, in ``targets`` where they are given."""
@@ -148,12 +152,18 @@ class LocalDeblend(OverMaps, Deblend):  # type: ignore[misc]
                 # Maps are results of the last time that a part is seen.
                 last = zip(self.saved, kept) if again or not b.several else ()
                 targets = {name: stack.enter_context(b.deliver(ref, dtype)) for name, ref in last}
-                level, spread = self._maps(b, x, given, targets)
-                x = turned(b, x, level) if self.inverted else without(b, x, *fitted) if fitted else x
+                place: dict[str, Any] = {"first": b.first(x, "y")}
+                told: tuple[Ref, ...]
                 ranks, values = b.like(x, dtype, "noises over the background"), b.like(x, dtype, "over the background")
-                b.launch("deblend.told", x, level, spread, ranks, values)
-                place = {"first": b.first(x, "y")}
-                at_peaks = lambda boxes, moments: b.launch("deblend.at_peaks", level, spread, boxes, moments, **place)
+                if self._on_mesh(b) and not self.inverted and not self.saved:
+                    x, place["size"] = without(b, x, *fitted) if fitted else x, self.size
+                    b.launch("deblend.told_on_mesh", x, given["cells"], ranks, values, sigma=self.flood, **place)
+                    told, at_peaks_by = (x, given["cells"]), "deblend.at_peaks_on_mesh"
+                else:
+                    told, at_peaks_by = self._maps(b, x, given, targets), "deblend.at_peaks"
+                    x = turned(b, x, told[0]) if self.inverted else without(b, x, *fitted) if fitted else x
+                    b.launch("deblend.told", x, *told, ranks, values)
+                at_peaks = lambda boxes, moments: b.launch(at_peaks_by, *told, boxes, moments, **place)
                 return Seen(ranks, values, unit, at_peaks)
 
             self.steps(b, image, results[: len(results) - len(kept)], seen, stack)
@@ -189,10 +199,16 @@ class LocalFit(OverTables, Fit):  # type: ignore[misc]
         return super()._reads | dict.fromkeys((KNOWN,) if self.patient else (), ".")
 
     def record(self, b: Builder, *refs: Ref) -> None:
-        """Maps of every part, and the steps of `Fit`."""
+        """Maps of every part, where they are needed, and the steps of `Fit`."""
+        given = dict(zip(self._reads, refs))
         tables, pixels = self._told(b, refs)
-        tables += [dict(zip(self._reads, refs))[KNOWN]] if self.patient else []
-        self.steps(b, unit_noise(b), tables, refs[-1], "fit.stamp_over", pixels)
+        tables += [given[KNOWN]] if self.patient else []
+        if self._on_mesh(b):
+            image = given["image"]
+            alone = lambda: (b.bring(image, dtype=kernel_dtype(image.spec.dtype)), given["cells"])
+            self.steps(b, unit_noise(b), tables, refs[-1], "fit.stamp_on_mesh", alone, size=self.size)
+        else:
+            self.steps(b, unit_noise(b), tables, refs[-1], "fit.stamp_over", pixels)
 
 
 @dataclass(frozen=True)

@@ -70,3 +70,45 @@ def test_labels_take_the_place_of_basins():
     plan = fp.plan_find_sources((256, 256), deblend=True, background="mesh", device="cpu")
     (nodes, labels), *more = (step.refs[3:5] for step in plan.steps if step.kernel == "deblend.paint")
     assert not more and nodes.slot is labels.slot
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "box", "options"),
+    [
+        ((150, 217), "f4", 16, {}),
+        ((130, 129), "f4", 64, {"flood": 2.0, "connectivity": 8}),
+        ((90, 33), "f4", 32, {"flood": 1.5, "deblend": False}),
+        ((64, 300), "f8", 23, {"flood": 3.0}),
+    ],
+    ids=str,
+)
+def test_what_is_told_from_the_cells_is_what_maps_of_them_tell(shape, dtype, box, options):
+    """The very bits: with steps so high that splines of the noise go below 0, holes, infinities, and a level far from 0."""
+    image = (sky(320, 400)[0][: shape[0], : shape[1]] + np.linspace(0, 9, shape[1])).astype(dtype)
+    image[:, shape[1] // 2 :] *= 40
+    image[10:30, 5:15], image[0, 0], image[40, 20] = np.nan, np.inf, -np.inf
+    for lifted in (image, image + np.dtype(dtype).type(1000)):
+        maps = equal(lifted, box, options)
+        assert maps[1].min() < 0 or shape[1] < 40
+
+
+@pytest.mark.parametrize("flood", [4.0, 3.0])
+def test_what_stands_out_by_a_hair_is_not_passed_over(rng, flood):
+    """Single pixels all over splines that bend in every cell: most of the others are never told."""
+    cells = np.ones((16, 16))
+    level, noise = (np.kron(one, cells) for one in (rng.uniform(-3, 3, (12, 16)), rng.uniform(1, 2, (12, 16))))
+    image = (level + noise * rng.standard_normal((192, 256))).astype("f4")
+    equal(image, 16, {"sigma": flood, "min_area": 1})
+
+
+def equal(image, box, options):
+    """Catalogues over a mesh and over the maps that it makes are equal; the maps."""
+    options = {"deblend": True, "fit": "gaussian", "device": "cpu", **options}
+    maps = [np.empty_like(image) for _ in range(2)]
+    fp.background(image, box, filter_size=1, out=maps, device="cpu")
+    found = fp.find_sources(image, background="mesh", box=box, filter_size=1, **options)
+    wanted = fp.find_sources(image, background=maps[0], noise=maps[1], **options)
+    assert len(found) > 3
+    for name in wanted.colnames:
+        assert np.array_equal(found[name], wanted[name], equal_nan=found[name].dtype.kind == "f"), name
+    return maps

@@ -2,6 +2,9 @@
 
 from tests.mutants import Mutant
 
+_HAIR = ("tests/backend/test_local_deblend.py::test_what_stands_out_by_a_hair_is_not_passed_over",)
+_CELLS = ("tests/backend/test_local_deblend.py::test_what_is_told_from_the_cells_is_what_maps_of_them_tell",)
+
 MUTANTS = [
     Mutant(
         "footprint/api/_sky.py",
@@ -37,5 +40,33 @@ MUTANTS = [
         "wcs.all_pix2world(xy, 0)",
         ("tests/backend/test_held.py::test_places_stay_to_the_last_bit_what_they_were_given_as",),
         "a WCS counts from 1 in the caller's own array",
+    ),
+    Mutant(
+        "footprint/api/_zenithal.py",
+        "scale = tilt @ scale",
+        "scale = scale @ tilt",
+        ("tests/unit/test_directions.py::test_pixels_are_on_the_sky_what_neighbours_say",),
+        "north of a galactic image is taken for that of its frame",
+    ),
+    Mutant(
+        "footprint/kernels/deblend/on_mesh.py",
+        "return piece - 1, 4",
+        "return piece - 1, 1",
+        _HAIR,
+        "pixels are compared with a corner of their cell",
+    ),
+    Mutant(
+        "footprint/kernels/deblend/on_mesh.py",
+        "near[s] = above[s + one] | here[s + one] | below[s + one]",
+        "near[s] = here[s + one]",
+        _HAIR,
+        "what lies above and below a peak is not told",
+    ),
+    Mutant(
+        "footprint/kernels/fit/on_mesh.py",
+        "return known and low > 1e-6 * high",
+        "return known",
+        _CELLS,
+        "pixels without noise are fitted",
     ),
 ]

@@ -66,7 +66,9 @@ MUTANTS = [
         PARTS,
         "every part has the first one's maps",
     ),
-    Mutant("footprint/kernels/deblend/cpu.py", "over / noise if noise > 0", "over if noise > 0", APART, "ranks are not in noises"),
+    Mutant(
+        "footprint/kernels/deblend/on_mesh.py", "over / noise if noise > 0", "over if noise > 0", APART, "ranks are not in noises"
+    ),
     Mutant(
         "footprint/ops/local_sources.py",
         "if again or not b.several else ()",
@@ -84,7 +86,9 @@ MUTANTS = [
         ("tests/backend/test_background.py::test_a_clip_that_leaves_little_of_a_wide_spread_keeps_its_digits",),
         "sums have values that a bound has left out",
     ),
-    Mutant(MESH, "c2, c3 = bend[k] / 2", "c2, c3 = bend[k] / 3", MAPS, "a spline that does not bend enough"),
+    Mutant(
+        "footprint/kernels/mesh/lines.py", "c1, bend[i] / 2, (", "c1, bend[i] / 3, (", MAPS, "a spline that does not bend enough"
+    ),
     Mutant(MESH, "_curve(smooth[4 * k + part, y]", "_curve(smooth[4 * k, y]", MAPS, "what bends along y is straight along x"),
     Mutant(
         "footprint/api/_search.py",

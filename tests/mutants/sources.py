@@ -208,8 +208,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/ops/local_sources.py",
-        "turned(b, x, level) if self.inverted",
-        "turned(b, x, spread) if self.inverted",
+        "turned(b, x, told[0]) if self.inverted",
+        "turned(b, x, told[1]) if self.inverted",
         (BACKEND + "reliability.py::test_so_many_are_real_at_any_budget",),
         "the image is turned about its noise",
     ),

@@ -29,8 +29,11 @@ the count of basins where there is no room for them.
 * ``launch("deblend.told", block, level, spread, ranks, values)``: of maps of background and noise, arrays of the block's shape and
   dtype: ``values`` over the level, and ``ranks``, these over the spread, NaN where that is not over 0. Ranks are what the other
   kernels then take for the block, with a noise of 1 above 0.
+* ``launch("deblend.told_on_mesh", block, smooth, ranks, values, first=, size=, sigma=)``: the same on the CPU, of what
+  `kernels.mesh` has smoothed of cells so large, without the maps. ``ranks`` may be 0 where none of a stretch's pixels is over
+  ``sigma``, and ``values`` are not told unless a pixel that is may be beside them.
 * ``launch("deblend.at_peaks", level, spread, boxes, moments, first=)``: both maps into the columns LEVEL and SPREAD of those whose
-  peak lies in the block.
+  peak lies in the block. ``launch("deblend.at_peaks_on_mesh", block, smooth, boxes, moments, first=, size=)`` on the CPU: the same.
 * ``state``  what `gather_state` asks for, kept from launch to launch; a GPU has another. A GPU needs no strips: it takes only the
   blocks themselves for basins of their own, so that it meets more of them where blocks are smaller.
 """
@@ -149,3 +152,26 @@ def settle_work(
 def paint_work(limits: Limits, block: ArraySpec, *rest: ArraySpec, **_: object) -> tuple[ArraySpec, ...]:
     """What climbs."""
     return _climbing(block)
+
+
+def told_on_mesh_work(
+    limits: Limits, block: ArraySpec, smooth: ArraySpec, *rest: ArraySpec, size: int, **_: object
+) -> tuple[ArraySpec, ...]:
+    """Of every thread: knots of a row; what its pieces are over; distances from a cell's centre; both maps of a row, and bounds.
+
+    Then which stretches of three rows have pixels that may stand out, and which of a row are wanted.
+    """
+    width, n, threads, stretches = block.shape[1], smooth.shape[2], limits.threads, -(-block.shape[1] // AT_ONCE)
+    return (
+        ArraySpec((threads, 2, n), "float64"),
+        ArraySpec((threads, n + 1), "float64"),
+        ArraySpec((3 * size,), "float64"),
+        ArraySpec((threads, 3, width), block.dtype),
+        ArraySpec((threads, 3, stretches + 2), "uint8"),
+        ArraySpec((threads, stretches), "uint8"),
+    )
+
+
+def at_peaks_on_mesh_work(limits: Limits, block: ArraySpec, *rest: ArraySpec, size: int, **_: object) -> tuple[ArraySpec, ...]:
+    """Knots about a pixel, distances from a cell's centre, and a pixel."""
+    return ArraySpec((2, 2), "float64"), ArraySpec((3 * size,), "float64"), ArraySpec((1,), block.dtype)

@@ -8,6 +8,7 @@ from numba import prange
 from footprint.kernels.common.jit import njit
 from footprint.kernels.deblend.climb import climb, follow, number
 from footprint.kernels.deblend.contract import BRIGHT, MET, SEEN, TREE
+from footprint.kernels.deblend.on_mesh import at_peaks_on_mesh, over_level, told_on_mesh
 from footprint.kernels.deblend.passes import walk
 from footprint.kernels.deblend.tree import settle
 from footprint.kernels.find_sources.contract import LEVEL, SPREAD, X_PEAK, Y_PEAK
@@ -107,10 +108,7 @@ def paint(
 @njit(cache=True, parallel=True, nogil=True)
 def _told(block, level, spread, ranks, values):
     for y in prange(block.shape[0]):
-        for x in range(block.shape[1]):
-            over, noise = np.float64(block[y, x]) - np.float64(level[y, x]), np.float64(spread[y, x])
-            values[y, x] = over
-            ranks[y, x] = over / noise if noise > 0 else np.nan
+        over_level(block[y], 0, block.shape[1], level[y], spread[y], values[y], ranks[y])
 
 
 def told(block, level, spread, ranks, values) -> None:
@@ -131,4 +129,4 @@ def at_peaks(level, spread, boxes, moments, *, first) -> None:
     _at_peaks(level, spread, boxes, moments, first)
 
 
-__all__ = ["at_peaks", "gather", "paint", "settle", "told"]
+__all__ = ["at_peaks", "at_peaks_on_mesh", "gather", "paint", "settle", "told", "told_on_mesh"]

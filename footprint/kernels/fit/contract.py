@@ -5,6 +5,8 @@
   as in `kernels.find_sources`.
 * ``launch("fit.stamp_over", block, level, spread, boxes, count, stamps, first=)``: the same of pixels over their level, NaN where
   the spread is not over 0; both of the block's shape and dtype.
+* ``launch("fit.stamp_on_mesh", block, smooth, boxes, count, stamps, first=, size=)``: the same on the CPU, over what `kernels.mesh`
+  has smoothed of cells so large, without maps.
 * ``launch("fit.solve", stats, count, moments, boxes, stamps, beam, rho, fits, radius=, free=, beamed=, patient=)`` when all are
   through: a Gaussian for every source, to the pixels of a disc round its peak, its neighbours' last fits subtracted; all of them,
   and up to `PASSES` times over those whose neighbours changed since, so that what they take from each other settles. ``free``: with
@@ -44,6 +46,23 @@ POINT, LEAST, MOST = 0.5, 0.9, 3.0
 LANES, SUMS = 4, 22
 # Neighbours that a thread has at hand.
 LISTED = 256
+
+
+def stamp_on_mesh_work(
+    limits: Limits,
+    block: ArraySpec,
+    smooth: ArraySpec,
+    boxes: ArraySpec,
+    count: ArraySpec,
+    stamps: ArraySpec,
+    *,
+    size: int,
+    **_: object,
+) -> tuple[ArraySpec, ...]:
+    """Knots of a row of every thread, distances from a cell's centre, and maps of a window's row."""
+    threads = limits.threads
+    maps = ArraySpec((threads, 2, math.isqrt(stamps.shape[1])), block.dtype)
+    return ArraySpec((threads, 2, smooth.shape[2]), "float64"), ArraySpec((3 * size,), "float64"), maps
 
 
 def solve_work(

@@ -13,6 +13,7 @@ from footprint.kernels.common.vectors import alone, await_rows
 from footprint.kernels.find_sources.contract import LABEL, PEAK, PIXELS, SPREAD, X_PEAK, XX, XY, Y_PEAK, YY
 from footprint.kernels.fit.contract import CHI2, HEIGHT, LANES, LEAST, MAJOR, MINOR, MOST, POINT, SETTLED, SUMS, THETA, X, Y, kinds
 from footprint.kernels.fit.grid import lay
+from footprint.kernels.fit.on_mesh import stamp_on_mesh
 from footprint.kernels.fit.solver import copy, equations, errors, fit, layout, look, ready, take_off, told
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
 
@@ -361,3 +362,6 @@ def solve(
         _pass(moments, boxes, stamps, beam, work, beside, old, new, before, moved, gone, *where, *sky, beamed, kind, every)
         old, new, before, moved = new, old, moved, before
     _finish(moments, boxes, stamps, beam, rho, fits, work, beside, old, gone, *where, *sky, beamed, turns[-1])
+
+
+__all__ = ["solve", "stamp", "stamp_on_mesh", "stamp_over"]

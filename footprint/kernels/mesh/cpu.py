@@ -10,6 +10,7 @@ from numba import prange
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import await_rows
 from footprint.kernels.mesh.contract import AT_ONCE, FEW, TURNS
+from footprint.kernels.mesh.lines import knots, lay_parts, line, place
 from footprint.kernels.mesh.near import (
     FAR,
     REACH,
@@ -283,63 +284,15 @@ def smooth(cells, smooth, values, filled, *, width) -> None:
     _smooth(cells, smooth, values, filled, width)
 
 
-@njit(cache=True, nogil=True)
-def _place(i, size, n):
-    """The cell whose centre is at or before a pixel, the one after it, and the weights of their values and of their bends."""
-    t = (i + 0.5) / size - 0.5
-    k = min(max(math.floor(t), 0), max(n - 2, 0))
-    f = t - k
-    g = 1 - f
-    inside = 0.0 <= f <= 1.0
-    return k, min(k + 1, n - 1), g, f, (g * g * g - g) / 6 if inside else 0.0, (f * f * f - f) / 6 if inside else 0.0
-
-
-@njit(cache=True, nogil=True)
-def _stretch(out, start, stop, part, first, c0, c1, c2, c3):
-    """A cubic of the distance from a cell's centre, in cells, at pixels from start to stop; ``part`` has it from ``first`` on."""
-    if stop > start:
-        to, f = out[start:stop], part[first : first + stop - start]
-        for x in range(np.uint64(to.size)):
-            to[x] = c0 + f[x] * (c1 + f[x] * (c2 + f[x] * c3))
-
-
-@njit(cache=True, nogil=True)
-def _line(a, bend, size, out, part):
-    """A spline from centre to centre of the cells along a row, linear before the first and after the last.
-
-    ``part``: how far pixels are from the first cell's centre, in cells, as many as a cell has beyond it; all cells are alike.
-    """
-    nx, width = a.size, out.size
-    if nx == 1:
-        out[:] = a[0]
-        return
-    # The first pixel at or after a cell's centre.
-    ahead = math.ceil(0.5 * size - 0.5)
-    for k in range(nx - 1):
-        start = size * k + ahead
-        stop = min(start + size, width)
-        c1 = a[k + 1] - a[k] - bend[k] / 3 - bend[k + 1] / 6
-        c2, c3 = bend[k] / 2, (bend[k + 1] - bend[k]) / 6
-        if k == 0:
-            _stretch(out, 0, min(start, width), part, 0, a[0], a[1] - a[0], 0.0, 0.0)
-        _stretch(out, start, stop, part, ahead, a[k], c1, c2, c3)
-        if k == nx - 2:
-            _stretch(out, stop, width, part, ahead + size, a[k], a[k + 1] - a[k], 0.0, 0.0)
-
-
 @njit(cache=True, parallel=True, nogil=True)
 def _paint(smooth, k, out, first, size, rows, parts):
     ny, nx, threads = smooth.shape[1], smooth.shape[2], rows.shape[0]
-    for x in range(parts.size):
-        parts[x] = (x - (0.5 * size - 0.5)) / size
+    lay_parts(parts, size)
     for t in prange(threads):
         a, bend = rows[t, 0], rows[t, 1]
         for r in range(out.shape[0] * t // threads, out.shape[0] * (t + 1) // threads):
-            c, d, g, f, low, high = _place(first + r, size, ny)
-            for x in range(nx):
-                a[x] = g * smooth[k, c, x] + f * smooth[k, d, x] + low * smooth[k + 1, c, x] + high * smooth[k + 1, d, x]
-                bend[x] = g * smooth[k + 2, c, x] + f * smooth[k + 2, d, x] + low * smooth[k + 3, c, x] + high * smooth[k + 3, d, x]
-            _line(a, bend, size, out[r], parts)
+            knots(smooth, k, place(first + r, size, ny), 0, nx, a, bend)
+            line(a, bend, 0, nx, size, 0, out.shape[1], parts, out[r], 0)
 
 
 def paint(smooth, out, rows, parts, *, first, size, which) -> None:

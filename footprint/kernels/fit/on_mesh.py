@@ -1,0 +1,93 @@
+"""Windows of what pixels are over a background that a mesh tells, without a map of it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import prange
+
+from footprint.kernels.common.jit import njit
+from footprint.kernels.common.vectors import await_rows
+from footprint.kernels.find_sources.contract import LABEL, PIXELS, X_PEAK, Y_PEAK
+from footprint.kernels.mesh.lines import cell_of, knots, lay_parts, line, place
+
+# Sources whose windows are brought near before they are copied.
+_AHEAD = 2
+# Of a unit of bend, what a spline is off the line between two cells by, at most, on both sides together; how far in cells it may
+# go on beyond the last centre.
+_BULGE, _BEYOND = 0.13, 0.5
+
+
+@njit(cache=True, nogil=True)
+def _noisy(smooth, v, w, u, t):
+    """Whether the noise is surely over 0 between cells from (v, u) up to (w, t), by their extremes and those of their bends."""
+    least, most, down, across, both, known = np.inf, -np.inf, 0.0, 0.0, 0.0, True
+    for y in range(v, w):
+        for x in range(u, t):
+            noise = smooth[4, y, x]
+            least, most, known = min(least, noise), max(most, noise), known and math.isfinite(noise)
+            down, across = max(down, abs(smooth[5, y, x])), max(across, abs(smooth[6, y, x]))
+            both = max(both, abs(smooth[7, y, x]))
+    # Bends along x go on beyond the last centres, too.
+    bulge = _BULGE * (down + 2 * (across + _BULGE * both))
+    low, high = least - bulge, most + bulge
+    for _ in range(2):
+        low, high = low - _BEYOND * (high - low), high + _BEYOND * (high - low)
+    return known and low > 1e-6 * high
+
+
+@njit(cache=True, nogil=True)
+def _over(block, r, begin, many, level, spread, sure, stamps, k, to):
+    """What pixels of a row are over their level, NaN where the noise is not over 0."""
+    # No views of arrays: threads would wait for each other to count them.
+    r, begin, k, to = np.uint64(r), np.uint64(begin), np.uint64(k), np.uint64(to)
+    if sure:
+        for x in range(np.uint64(many)):
+            stamps[k, to + x] = np.float64(block[r, begin + x]) - np.float64(level[x])
+    else:
+        for x in range(np.uint64(many)):
+            over = np.float64(block[r, begin + x]) - np.float64(level[x])
+            stamps[k, to + x] = over if spread[x] > 0 else np.nan
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _stamp_on_mesh(block, smooth, boxes, n, stamps, radius, first, size, known, parts, maps):
+    rows, width = block.shape
+    side, down, cells, threads = 2 * radius + 1, smooth.shape[1], smooth.shape[2], known.shape[0]
+    lay_parts(parts, size)
+    for t in prange(threads):
+        a, bend, level, spread = known[t, 0], known[t, 1], maps[t, 0], maps[t, 1]
+        for k in range(n * t // threads, n * (t + 1) // threads):
+            if first == 0:
+                stamps[k, :] = np.nan
+            if boxes[k, PIXELS] <= 0 or boxes[k, LABEL] <= 0:
+                continue
+            if k + _AHEAD < n:
+                # Windows are short rows from far-off memory; no source is near the one before.
+                y0, x0 = boxes[k + _AHEAD, Y_PEAK] - radius, max(boxes[k + _AHEAD, X_PEAK] - radius, 0)
+                low, high = max(y0, first), min(y0 + side, first + rows)
+                if low < high and x0 < width:
+                    await_rows(block, (low - first) * width + x0, width, high - low, min(side, width - x0))
+            y0, x0 = boxes[k, Y_PEAK] - radius, boxes[k, X_PEAK] - radius
+            begin, end = max(x0, 0), min(x0 + side, width)
+            cell, stop = cell_of(begin, size, cells), min(cell_of(end - 1, size, cells) + 2, cells)
+            low, high = max(y0, first), min(y0 + side, first + rows)
+            if low >= high:
+                continue
+            sure = _noisy(smooth, cell_of(low, size, down), min(cell_of(high - 1, size, down) + 2, down), cell, stop)
+            for y in range(low, high):
+                at = place(y, size, down)
+                knots(smooth, 0, at, cell, stop, a, bend)
+                line(a, bend, cell, cells, size, begin, end, parts, level, 0)
+                if not sure:
+                    knots(smooth, 4, at, cell, stop, a, bend)
+                    line(a, bend, cell, cells, size, begin, end, parts, spread, 0)
+                _over(block, y - first, begin, end - begin, level, spread, sure, stamps, k, (y - y0) * side + begin - x0)
+
+
+def stamp_on_mesh(block, smooth, boxes, count, stamps, known, parts, maps, *, first, size) -> None:
+    """See `footprint.kernels.fit.contract`."""
+    if 0 <= count[0] <= boxes.shape[0]:
+        radius = (math.isqrt(stamps.shape[1]) - 1) // 2
+        _stamp_on_mesh(block, smooth, boxes, int(count[0]), stamps, radius, first, size, known, parts, maps)

@@ -1,0 +1,89 @@
+"""Rows of maps, and stretches of them, from the splines through a mesh's cells: the same bits wherever a stretch begins."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from footprint.kernels.common.jit import njit
+
+
+@njit(cache=True, nogil=True)
+def place(i, size, n):
+    """The cell whose centre is at or before a pixel, the one after it, and the weights of their values and of their bends."""
+    t = (i + 0.5) / size - 0.5
+    k = min(max(math.floor(t), 0), max(n - 2, 0))
+    f = t - k
+    g = 1 - f
+    inside = 0.0 <= f <= 1.0
+    return k, min(k + 1, n - 1), g, f, (g * g * g - g) / 6 if inside else 0.0, (f * f * f - f) / 6 if inside else 0.0
+
+
+@njit(cache=True, nogil=True)
+def knots(smooth, k, at, first, last, a, bend):
+    """Values and second derivatives along a row whose `place` is known, at the cells from ``first`` up to ``last``.
+
+    ``k``: where the map begins in ``smooth``.
+    """
+    c, d, g, f, low, high = at
+    for x in range(first, last):
+        a[x - first] = g * smooth[k, c, x] + f * smooth[k, d, x] + low * smooth[k + 1, c, x] + high * smooth[k + 1, d, x]
+        bend[x - first] = g * smooth[k + 2, c, x] + f * smooth[k + 2, d, x] + low * smooth[k + 3, c, x] + high * smooth[k + 3, d, x]
+
+
+@njit(cache=True, nogil=True)
+def lay_parts(parts, size):
+    """How far pixels are from the first cell's centre, in cells, as many as a cell has beyond it; all cells are alike."""
+    for x in range(parts.size):
+        parts[x] = (x - (0.5 * size - 0.5)) / size
+
+
+@njit(cache=True, nogil=True)
+def ahead(size):
+    """The first pixel at or after a cell's centre."""
+    return math.ceil(0.5 * size - 0.5)
+
+
+@njit(cache=True, nogil=True)
+def cell_of(x, size, n):
+    """The cell whose centre is at or before a pixel, as `knots` has them, but never the last of several."""
+    return min(max((x - ahead(size)) // size, 0), max(n - 2, 0))
+
+
+@njit(cache=True, nogil=True)
+def _stretch(out, to, many, parts, first, c0, c1, c2, c3):
+    """A cubic of the distance from a cell's centre, at so many pixels; ``parts`` has the distance from ``first`` on."""
+    # No views of arrays: threads would wait for each other to count them.
+    to, first = np.uint64(to), np.uint64(first)
+    for x in range(np.uint64(max(many, 0))):
+        f = parts[first + x]
+        out[to + x] = c0 + f * (c1 + f * (c2 + f * c3))
+
+
+@njit(cache=True, nogil=True)
+def line(a, bend, known, n, size, begin, end, parts, out, to):
+    """Pixels from ``begin`` to ``end`` of a row of a spline, which is linear before the first of ``n`` centres and after the last.
+
+    ``a`` and ``bend`` are `knots` from cell ``known`` on; ``parts`` as `lay_parts` lays them; ``out`` receives them from ``to`` on.
+    """
+    if n == 1:
+        out[to : to + end - begin] = a[0]
+        return
+    x, k, beyond, to = begin, cell_of(begin, size, n), ahead(size), to - begin
+    while x < end:
+        # A line before the first centre, and after the last.
+        i, start, last = k - known, size * k + beyond, k == n - 2
+        if x < start:
+            stop = min(start, end)
+            _stretch(out, to + x, stop - x, parts, x - size * k, a[i], a[i + 1] - a[i], 0.0, 0.0)
+            x = stop
+        stop = min(start + size, end)
+        if x < stop:
+            c1 = a[i + 1] - a[i] - bend[i] / 3 - bend[i + 1] / 6
+            _stretch(out, to + x, stop - x, parts, x - size * k, a[i], c1, bend[i] / 2, (bend[i + 1] - bend[i]) / 6)
+            x = stop
+        if last and x < end:
+            _stretch(out, to + x, end - x, parts, x - size * k, a[i], a[i + 1] - a[i], 0.0, 0.0)
+            x = end
+        k += 1
