@@ -86,7 +86,8 @@ class Asked(NamedTuple):
         """The same from what the user wrote."""
         for told, word, words in (("mode", mode, MODES), ("nan", nan, TREATMENTS), ("method", method, METHODS)):
             if not isinstance(word, str):
-                choose(told, word, words)
+                swapped = told == "mode" and hasattr(word, "shape")
+                choose(told, word, words, "the mask comes second; OpenCV's ddepth is dtype=" if swapped else "")
         if mode not in MODES and is_border(mode):
             raise ArgumentError("mode", repr(mode), f"one of {', '.join(MODES)}", f"what lies outside is boundary={mode!r}")
         along = None if axes is None else _whole("axes", axes)
