@@ -182,8 +182,13 @@ def _again(
         if decided is None:
             return None
         known = decided
-    if seen is None or (out is not None and any(shared_memory(one, out) for one in (image, mask, *sides))):
+    if seen is None:
         return None
+    if out is not None:
+        # A loop that `any` takes would cost a small call more than what it asks.
+        for one in (image, mask, *sides):
+            if shared_memory(one, out):
+                return None
     target = fresh(known, 0, image) if out is None else out
     if target is None:
         return None
