@@ -137,6 +137,12 @@ def test_arguments_in_the_order_of_opencv_are_answered_in_one_line():
         fp.convolve(IMAGE, MASK, method=MASK)
 
 
+def test_a_mask_is_swapped_with_the_image_only_where_that_helps():
+    for mask, said in ((np.ones((5, 5)), r"; swap the two\.$"), (np.ones((5, 2)), r'in mode "valid"\.$')):
+        with pytest.raises(fp.ShapeError, match=said):
+            fp.convolve(IMAGE, mask, "valid", device="cpu")
+
+
 def test_several_masks_are_hinted_at_where_axes_are_too_few():
     with pytest.raises(fp.ArgumentError, match=r'axes: got \(0, 1\), wanted 3 of them, .*; masks="all"'):
         fp.convolve(IMAGE, MASK[None], axes=(0, 1), device="cpu")
