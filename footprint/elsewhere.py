@@ -16,6 +16,9 @@ HERE = {
     "correlate2d": 'correlate(image, mask, mode="full")',
     "prewitt": 'correlate(image, mask, boundary="reflect")',
     "gaussian_gradient_magnitude": "gaussian_filter(image, sigma, order=(1, 0)), and of the other axis",
+    "choose_conv_method": 'convolve(image, mask), whose method="auto" chooses',
+    "grey_closing": "minimum_filter(maximum_filter(image, size), size)",
+    "grey_opening": "maximum_filter(minimum_filter(image, size), size)",
     "grey_erosion": "minimum_filter(image, size)",
     "grey_dilation": "maximum_filter(image, size)",
     "order_filter": 'rank_filter(image, rank, size, mode="constant")',
@@ -29,6 +32,7 @@ HERE = {
     "Box2DKernel": 'convolve(image, "box:5")',
     "Tophat2DKernel": 'convolve(image, "disk:7"), so many pixels across',
     "RickerWavelet2DKernel": 'convolve(image, "log:1.5"), which has the other sign',
+    "interpolate_replace_nans": 'convolve(image, mask, nan="interpolate"), and take it where the image is NaN',
     "sigma_clipped_stats": "sigma_clip(image), which has .mean, .median and .std",
     # OpenCV
     "filter2D": 'correlate(image, mask, boundary="mirror")',
@@ -46,7 +50,13 @@ HERE = {
     "morphologyEx": "maximum_filter(minimum_filter(image, size), size) for an opening",
     "copyMakeBorder": "pad(image, pad_width, mode)",
     "imread": "open_image(path)",
+    # PyTorch
+    "conv1d": 'correlate(signal, mask, "valid")',
+    "conv2d": 'correlate(image, mask, "valid")',
+    "conv3d": 'correlate(volume, mask, "valid")',
     # scikit-image
+    "gaussian": "gaussian_filter(image, sigma)",
+    "median": "median_filter(image, size)",
     "radon": "project(image, angles)",
     "iradon": "fbp(sinogram, angles)",
     # TomoPy
@@ -81,7 +91,7 @@ ARGUMENTS = {
     "mode": "borderType border border_mode boundary pad_mode padding_mode",
     "cval": "borderValue constant_values fill_value fillvalue pad_value",
     "constant_values": "borderValue cval fill_value value",
-    "origin": "anchor center",
+    "origin": "center",
     "axes": "axis dim dims",
     "axis": "axes dim",
     "dtype": "ddepth out_dtype output_dtype",
@@ -142,6 +152,7 @@ ARGUMENTS = {
 SEP, photutils, PyBDSF, TomoPy and nabu. Of several that a verb has the first is meant."""
 
 _MASK = "the mask is the second argument"
+_RANGE = "numbers keep their range"
 _THREADS = "threads are set by the environment's FOOTPRINT_THREADS"
 NOTES = {
     **{("masked", word): f"{_MASK}; how much a pixel counts is weight=" for word in ("v", "weights")},
@@ -149,6 +160,14 @@ NOTES = {
     ("depth", "weights"): "the mask is mask=",
     ("masked", "mask"): "the mask is what the image is convolved with; pixels that are left out are masked=",
     ("masked", "output"): "a result goes to the array out=, and dtype= says what numbers it is of",
+    ("masked", "delta"): "add it to the result",
+    ("origin", "anchor"): "origin= counts from the window's middle, which is 0",
+    **{
+        ("axes", word): "axes= are those to filter, such as (0, 1) of a picture in colour"
+        for word in ("channel_axis", "multichannel")
+    },
+    **{(has, "preserve_range"): _RANGE for has in ("amount", "footprint", "truncate")},
+    **{("footprint", word): "that is footprint= here" for word in ("kernel", "selem", "structure")},
     ("nan", "normalize_kernel"): "no mask is normalised: divide it by its sum",
     ("nan", "preserve_nan"): "put numpy.nan back into the result",
     ("nan", "nan_treatment"): 'that is nan="interpolate", or nan="ignore"',

@@ -13,7 +13,7 @@ import sys
 import warnings
 from collections.abc import Mapping, Sequence
 
-from footprint.units import format_bytes
+from footprint.units import format_bytes, kind_of
 
 # Files whose frames are no caller's: ours, and those of Python that stand between a context or a wrapper and its user.
 _OURS = (os.path.dirname(os.path.abspath(__file__)) + os.sep, contextlib.__file__, functools.__file__)
@@ -175,7 +175,9 @@ def choose(name: str, got: object, wanted: Sequence[str], fix: str = "") -> str:
         if got in wanted:
             return got
         fix = fix or nearest(got, wanted)
-    raise ArgumentError(name, repr(got), "one of " + ", ".join(wanted), fix)
+    # An array's numbers would bury the sentence.
+    found = kind_of(got) if hasattr(got, "shape") else repr(got)
+    raise ArgumentError(name, found, "one of " + ", ".join(wanted), fix)
 
 
 def flag(name: str, got: object) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ _REACH = 5
 """Standard deviations after which weights end."""
 # Covariances that differ by less than this of the beam's smallest are equal.
 _EQUAL = 1e-6
+_DEGREES = {"": 1 / 3600, "arcsec": 1 / 3600, "arcmin": 1 / 60, "deg": 1.0}
 # Degrees: a beam is no wider than the sky.
 _WIDEST = 360.0
 # Times as wide as the image that a mask may be: its beam is then of two images' width, and leaves nothing of any of it.
@@ -141,10 +143,32 @@ def _smallest(own: Beam, inverse: np.ndarray) -> Beam:
         width *= 1.005
 
 
+def named_beam(text: str) -> tuple[float, float, float] | None:
+    """The beam of ``beam:12`` (arcsec; also arcmin, deg) or ``beam:12x8,pa=30``, in degrees; None where it is no such name."""
+    if not text.startswith("beam:"):
+        return None
+    found = _beam_in_words(text[5:])
+    if found is None:
+        raise ArgumentError("mask", repr(text), "a beam such as beam:12arcsec or beam:12x8,pa=30")
+    return found
+
+
+def _beam_in_words(words: str) -> tuple[float, float, float] | None:
+    size = r"(\d+\.?\d*(?:e-?\d+)?|\.\d+)"
+    found = re.fullmatch(rf"{size}(?:x{size})?(arcsec|arcmin|deg)?(?:,pa=(-?\d+\.?\d*))?", words)
+    if found is None:
+        return None
+    unit = _DEGREES[found[3] or ""]
+    return float(found[1]) * unit, float(found[2] or found[1]) * unit, float(found[4] or 0)
+
+
 def target_beam(target: Any) -> Beam:
-    """A beam as it may be given: ours, radio_beam's, or (major, minor, angle) in degrees or with units."""
+    """A beam as it may be given: ours, radio_beam's, in the command's words, or (major, minor, angle) in degrees or with units."""
     if isinstance(target, Beam):
         return target
+    given = target
+    if isinstance(target, str):
+        target = _beam_in_words(target.replace(" ", "").removeprefix("beam:"))
     if hasattr(target, "major") and hasattr(target, "pa"):
         target = (target.major, target.minor, target.pa)
     parts = list(target) if isinstance(target, tuple | list) else [target]
@@ -155,7 +179,10 @@ def target_beam(target: Any) -> Beam:
     major, minor, angle = ([*numbers, numbers[0], 0.0] if len(numbers) == 1 else [*numbers, 0.0] + [math.nan] * 3)[:3]
     if not (0 < minor <= major < _WIDEST and math.isfinite(angle)) or len(numbers) > 3:
         raise ArgumentError(
-            "target", repr(target), "(major, minor, angle) in degrees, major the larger", "a number is a round beam"
+            "target",
+            repr(given),
+            "(major, minor, angle) in degrees, major the larger",
+            "a number is a round beam, and so is '12arcsec'",
         )
     return Beam(major, minor, angle, None)
 

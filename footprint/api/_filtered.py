@@ -86,7 +86,8 @@ class Asked(NamedTuple):
         """The same from what the user wrote."""
         for told, word, words in (("mode", mode, MODES), ("nan", nan, TREATMENTS), ("method", method, METHODS)):
             if not isinstance(word, str):
-                choose(told, word, words)
+                swapped = told == "mode" and hasattr(word, "shape")
+                choose(told, word, words, "the mask comes second; OpenCV's ddepth is dtype=" if swapped else "")
         if mode not in MODES and is_border(mode):
             raise ArgumentError("mode", repr(mode), f"one of {', '.join(MODES)}", f"what lies outside is boundary={mode!r}")
         along = None if axes is None else _whole("axes", axes)
@@ -181,8 +182,13 @@ def _again(
         if decided is None:
             return None
         known = decided
-    if seen is None or (out is not None and any(shared_memory(one, out) for one in (image, mask, *sides))):
+    if seen is None:
         return None
+    if out is not None:
+        # A loop that `any` takes would cost a small call more than what it asks.
+        for one in (image, mask, *sides):
+            if shared_memory(one, out):
+                return None
     target = fresh(known, 0, image) if out is None else out
     if target is None:
         return None

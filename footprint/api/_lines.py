@@ -45,12 +45,14 @@ MakeSum = Callable[[int], list[tuple[list[Weights], float]]]
 """Weights of several branches, each along one or both of the last two axes, and what each is multiplied by."""
 
 
-def lined(verb: str, image: Any, options: Any, make: Make, cval: Any, out: Any, memory: Memory, device: str) -> Any:
+def lined(verb: str, image: Any, options: tuple[Any, ...], make: Make, cval: Any, out: Any, memory: Memory, device: str) -> Any:
     """The result of a filter along axes; of what is only described, the operation and the order of axes it takes."""
     return _run(verb, image, options, lambda spec, here, cval: operation(make, spec, cval, here), cval, out, memory, device)
 
 
-def branched(verb: str, image: Any, options: Any, make: MakeSum, cval: Any, out: Any, memory: Memory, device: str) -> Any:
+def branched(
+    verb: str, image: Any, options: tuple[Any, ...], make: MakeSum, cval: Any, out: Any, memory: Memory, device: str
+) -> Any:
     """The result of a sum of filters along axes."""
     op_of = lambda spec, _, cval: branches(make, len(spec.shape), spec.dtype, cval)
     return _run(verb, image, options, op_of, cval, out, memory, device)
@@ -69,7 +71,7 @@ def _run(verb: str, image: Any, options: Any, op_of: OpOf, cval: Any, out: Any, 
         # In `options` the constant has its unit, so that they are no look of this call.
         run = lambda cval, out: _run(verb, values, None, op_of, cval, (kind or None) if out is None else out, memory, device)
         return in_unit(unit, unit, cval, out, run, ("cval", "output"))
-    look = None if options is None else looks(verb, (options, kind, memory, device), image, out)
+    look = None if options is None else looks(verb, (*options, kind, memory, device), image, out)
     found = again(look, [image], out) if out is not image else None
     if found is not None:
         return found

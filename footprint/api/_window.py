@@ -72,6 +72,8 @@ def placed(name: str, origin: int, size: int) -> int:
 
 def asked(given: Any) -> tuple[str, Any]:
     """A filter's ``output``: the dtype asked for, "" where none is, and the array given."""
+    if isinstance(given, int | float):
+        raise ArgumentError("output", repr(given), "an array, or a dtype such as 'float32'")
     if given is None or not isinstance(given, type | str | np.dtype):
         return "", given
     try:

@@ -48,9 +48,10 @@ def match_beam(
         As in `convolve`.
     header : mapping or astropy.io.fits.Header
         BMAJ, BMIN, BPA (or the last AIPS CLEAN line of its history), celestial coordinates, BUNIT.
-    target : (major, minor, angle), float or Beam
+    target : (major, minor, angle), float, str or Beam
         Full widths at half maximum in degrees (or with units) and the angle of the major axis from north through east; a number is
-        a round beam; the ``beam`` of an open image and radio_beam's also work.
+        a round beam. Or in words, as for the command: "12arcsec", "12x8,pa=30" (arcsec, if nothing else is said). The ``beam`` of
+        an open image and radio_beam's also work.
     boundary, cval, nan, method, dtype, out, memory, device
         As in `convolve`; the weights of a rotated Gaussian are not separable.
 

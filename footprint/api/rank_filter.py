@@ -27,8 +27,8 @@ def median_filter(
 ) -> Any:
     """Take the median of the window around every pixel: of n sorted values the one at n // 2, counted from 0.
 
-    The signature of ``scipy.ndimage.median_filter``, and its values to the bit where the image holds no NaN. Columns of windows
-    are sorted by networks of comparisons, in registers.
+    The signature of ``scipy.ndimage.median_filter``, and its values to the bit, save where the image holds NaN or integers beyond
+    2^53, which SciPy rounds. Columns of windows are sorted by networks of comparisons, in registers.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from footprint.backend.base import Backend, Baked, Callers
 from footprint.backend.fft.numpy import RowFFT
 from footprint.backend.memory import free_host_bytes, resident_bytes, small_pages
 from footprint.errors import BackendError
-from footprint.kernels.common.table import cpu_function
+from footprint.kernels.common.table import cpu_launch
 from footprint.spec import ArraySpec, Limits
 from footprint.units import format_bytes
 
@@ -195,7 +195,7 @@ class CpuBackend(Backend):
 
     def compile(self, kernel: str, specs: tuple[ArraySpec, ...], numbers: Mapping[str, Any]) -> Callable[..., None]:
         """The Numba function with its numbers; Numba compiles per dtype at the first call and keeps the code on disk."""
-        ready = functools.partial(cpu_function(kernel), **numbers)
+        ready = cpu_launch(kernel, specs, numbers)
         if _numba().layer != "workqueue":
             return ready
 

@@ -25,7 +25,8 @@ def not_a_mask(_ctx: click.Context, _param: click.Parameter, image: str) -> str:
     """The image as it was given; ArgumentError where it is the name of a mask."""
     from pathlib import Path
 
-    from footprint.io.named_mask import is_named, named_beam
+    from footprint.api._beam import named_beam
+    from footprint.io.named_mask import is_named
 
     if (is_named(image) or named_beam(image) is not None) and not Path(image).exists():
         raise ArgumentError("image", repr(image), "an image, as the mask comes after it")
@@ -64,7 +65,7 @@ def open_mask(path: str, source: Any, mode: str) -> Any:
     """The mask: a file's, one by name, or the one that gives the source's image a beam."""
     from pathlib import Path
 
-    from footprint.io.named_mask import named_beam
+    from footprint.api._beam import named_beam
     from footprint.io.named_mask import open_mask as opened
 
     beam = None if Path(path).exists() else named_beam(path)

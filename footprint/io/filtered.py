@@ -54,10 +54,17 @@ def filtered_header(
             note = "the beam (BMAJ, BMIN, BPA) is left out, as the filtered image has a different one"
             numbers = ", ".join(f"{key} {value}" for key, value in found.items())
             lines.append("the beam before was " + (numbers or "that of the CLEAN line above") + "; it is not this image's")
-            if "BEAM" in str(made.get("BUNIT", "")).upper():
+            if _per_beam(made):
                 lines.append("the beam in BUNIT is the one before")
+                if sigma is not None:
+                    note += "; a mask such as beam:12arcsec gives the image that beam, and scales what is per beam"
     add_history(made, lines)
     return made, note
+
+
+def _per_beam(header: Any) -> bool:
+    """Whether the values are."""
+    return "BEAM" in str(header.get("BUNIT", "")).upper()
 
 
 def _combined(header: Any, sigma: float) -> tuple[float, float] | None:
@@ -65,7 +72,7 @@ def _combined(header: Any, sigma: float) -> tuple[float, float] | None:
     from astropy.wcs import WCS
     from astropy.wcs.utils import proj_plane_pixel_scales
 
-    if "BMAJ" not in header or "BMIN" not in header or "CASAMBM" in header or "BEAM" in str(header.get("BUNIT", "")).upper():
+    if "BMAJ" not in header or "BMIN" not in header or "CASAMBM" in header or _per_beam(header):
         return None
     try:
         with warnings.catch_warnings():

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from footprint.api._beam import named_beam
 from footprint.errors import ArgumentError, FormatError
 from footprint.io import npy
 from footprint.io.frames import reading
@@ -20,7 +21,6 @@ from footprint.io.image import open_image
 from footprint.io.picture import is_picture
 from footprint.units import counted
 
-_DEGREES = {"": 1 / 3600, "arcsec": 1 / 3600, "arcmin": 1 / 60, "deg": 1.0}
 NAMES = "gaussian:sigma=2 (or fwhm=, truncate=4), box:5 or box:5x7, disk:7, log:1.5"
 # The first word of a mask's name, and what a number without a name stands for.
 _FIRST = {"gaussian": "sigma", "box": "size", "disk": "size", "log": "sigma"}
@@ -33,18 +33,6 @@ _SMALL = 32 << 10
 def is_named(text: str) -> bool:
     """Whether a word is the name of a mask."""
     return text.partition(":")[0] in _FIRST and ":" in text
-
-
-def named_beam(text: str) -> tuple[float, float, float] | None:
-    """The beam of ``beam:12`` (arcsec; also arcmin, deg) or ``beam:12x8,pa=30``, in degrees; None where it is no such name."""
-    if not text.startswith("beam:"):
-        return None
-    size = r"(\d+\.?\d*(?:e-?\d+)?|\.\d+)"
-    found = re.fullmatch(rf"beam:{size}(?:x{size})?(arcsec|arcmin|deg)?(?:,pa=(-?\d+\.?\d*))?", text)
-    if found is None:
-        raise ArgumentError("mask", repr(text), "a beam such as beam:12arcsec or beam:12x8,pa=30")
-    unit = _DEGREES[found[3] or ""]
-    return float(found[1]) * unit, float(found[2] or found[1]) * unit, float(found[4] or 0)
 
 
 def open_mask(path: str, more: str = "") -> Any:

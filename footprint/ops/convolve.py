@@ -134,7 +134,8 @@ class Correlate(Op):
         check_origin(self.origin or (0,) * len(self.taps), self.taps, self.mode)
         many, one = image.shape[: self.batch], image.shape[self.batch :]
         if self.mode == "valid" and any(k > n > 0 for k, n in zip(self.taps, one)):
-            raise ShapeError("mask", f"shape {self.taps}", f'at most the image\'s {one} in mode "valid"', "swap the two")
+            fix = "swap the two" if all(k >= n for k, n in zip(self.taps, one)) else ""
+            raise ShapeError("mask", f"shape {self.taps}", f'at most the image\'s {one} in mode "valid"', fix)
         shape = tuple(self.length(n, k) for n, k in zip(one, self.taps))
         masks, name = (weights.shape[:1], "m") if self.masks == "all" else ((), "")
         return (ArraySpec((*masks, *many, *shape), self.summed(image.dtype), name + self.axes[0]),)

@@ -108,7 +108,7 @@ def test_the_plan_is_what_is_run_at_every_budget(rng):
         ({}, 5e-3, "the image's, 19.8 x 14.4 arcsec at 35 degrees, lies within"),
         ({}, (9e-3, 4e-3, 90.0), "the smallest round beam that will do is about 19.8 x 19.8 arcsec"),
         ({}, (5e-3, 9e-3, 0), "major the larger"),
-        ({}, "12 arcsec", "in degrees"),
+        ({}, "12 hours", "in degrees"),
         ({}, 12, "a beam of 43200 x 43200 arcsec"),
         ({}, -1, "in degrees"),
         ({"BMAJ": 0.0}, 9e-3, "no beam"),

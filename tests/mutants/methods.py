@@ -74,10 +74,17 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/known/cpu.py",
-        "if share > 0 and not",
-        "if share != 0 and not",
+        "keep = share > zero",
+        "keep = share != zero",
         (MASKED + "what_is_known_counts_by_its_weight[cpu-ignore]",),
         "a weight of NaN, or below 0, counts",
+    ),
+    Mutant(
+        "footprint/kernels/known/cpu.py",
+        "keep = keep & (masked[k] == 0)",
+        "keep = keep & (masked[k] == 1)",
+        (MASKED + "masks_are_astropys",),
+        "what is masked is summed, and the rest left out",
     ),
     Mutant(
         "footprint/kernels/known/known.knl",

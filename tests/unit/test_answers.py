@@ -93,6 +93,11 @@ def test_words_of_other_libraries_are_arguments_here():
         ),
         ("convolve", (IMAGE, MASK, "full", "direct"), {}, "but 4 were given; name what comes after mode, as in boundary="),
         ("label", (IMAGE, 4, 5), {}, "but 3 were given; name what comes after connectivity, as in out="),
+        ("correlate", (IMAGE, MASK), {"anchor": (0, 0)}, "'anchor'; origin= counts from the window's middle"),
+        ("correlate", (IMAGE, MASK), {"delta": 3}, "'delta'; add it to the result"),
+        ("gaussian_filter", (IMAGE, 1), {"channel_axis": -1}, r"axes= are those to filter, such as \(0, 1\) of a picture"),
+        ("gaussian_filter", (IMAGE, 1), {"preserve_range": True}, "numbers keep their range"),
+        ("minimum_filter", (IMAGE,), {"structure": MASK}, "that is footprint= here"),
         ("open_image", (), {"filename": "a"}, "that is path= here"),
     ],
 )
@@ -118,6 +123,24 @@ def test_errors_from_within_stay_as_they_are():
 
     with pytest.raises(TypeError, match=r"'zzz'$"):
         list(fp.stream(frames(), mask=MASK, device="cpu"))
+
+
+def test_arguments_in_the_order_of_opencv_are_answered_in_one_line():
+    # cv2.filter2D(image, ddepth, kernel), whose kernel was quoted number by number, and cv2.Sobel(image, ddepth, dx, dy)
+    with pytest.raises(
+        fp.ArgumentError, match=r"^mode: got an ndarray, wanted one of same, full, valid; the mask comes second; .*$"
+    ):
+        fp.correlate(IMAGE, -1, MASK)
+    with pytest.raises(fp.ArgumentError, match=r"^output: got 0, wanted an array, or a dtype such as 'float32'\.$"):
+        fp.sobel(IMAGE, 1, 0)
+    with pytest.raises(fp.ArgumentError, match=r"^method: got an ndarray, wanted one of auto, .*$"):
+        fp.convolve(IMAGE, MASK, method=MASK)
+
+
+def test_a_mask_is_swapped_with_the_image_only_where_that_helps():
+    for mask, said in ((np.ones((5, 5)), r"; swap the two\.$"), (np.ones((5, 2)), r'in mode "valid"\.$')):
+        with pytest.raises(fp.ShapeError, match=said):
+            fp.convolve(IMAGE, mask, "valid", device="cpu")
 
 
 def test_several_masks_are_hinted_at_where_axes_are_too_few():

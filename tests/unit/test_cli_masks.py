@@ -170,6 +170,12 @@ def test_a_beam_by_name_is_the_images_afterwards(shell):
     assert code == 0, err
     want, _ = fp.match_beam(image, header, (12 / 3600, 8 / 3600, 50), device="cpu")
     np.testing.assert_array_equal(fits.getdata("out.fits"), want)
+    for words in ("12x8,pa=50", "beam:12x8 arcsec, pa=50"):
+        np.testing.assert_array_equal(fp.match_beam(image, header, words, device="cpu")[0], want)
+    # What is per beam is by the old one after a Gaussian of the same width.
+    code, _, err = shell("convolve", "in.fits", "gaussian:sigma=2", "-o", "mean.fits", "--device", "cpu", "-q")
+    assert code == 0 and "a mask such as beam:12arcsec gives the image that beam" in err, err
+    assert "BMAJ" not in fits.getheader("mean.fits")
     with fp.open_image("out.fits") as result:
         assert (result.beam.major, result.beam.minor, result.beam.angle) == pytest.approx((12 / 3600, 8 / 3600, 50))
     assert "convolved to the beam 12 x 8 arcsec at 50 degrees" in str(fits.getheader("out.fits")["HISTORY"]).replace("\n", "")

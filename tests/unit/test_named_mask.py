@@ -153,7 +153,7 @@ def test_names_that_python_refuses(tmp_path):
     with pytest.raises(fp.ArgumentError, match="shape: got 5"):
         fp.plan_convolve(5, "box:3")
     for mask in ("box:3", np.ones((3, 3))):
-        with pytest.raises(fp.ArgumentError, match="masks: got array"):
+        with pytest.raises(fp.ArgumentError, match="masks: got an ndarray"):
             fp.convolve(IMAGE, mask, masks=np.ones((2, 3, 3)))
     with pytest.raises(fp.ArgumentError, match="masks: got 'all', wanted 'one' beside a mask by name"):
         fp.convolve(IMAGE, "box:3", masks="all")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+import sys
 from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
@@ -59,3 +61,10 @@ def cpu_function(kernel: str) -> Callable[..., None]:
     """The Numba implementation of one kernel."""
     folder, function = _split(kernel)
     return getattr(importlib.import_module(f"{folder}.cpu"), function)
+
+
+def cpu_launch(kernel: str, specs: tuple[ArraySpec, ...], numbers: Mapping[str, Any]) -> Callable[..., None]:
+    """One kernel with its numbers, for arrays of these specs: by its ``NAME_for``, where there is one, all else is known, too."""
+    function = cpu_function(kernel)
+    made = getattr(sys.modules[function.__module__], f"{function.__name__}_for", None)
+    return functools.partial(function, **numbers) if made is None else made(*specs, **numbers)

@@ -8,6 +8,7 @@ An image of another dtype than the sums is read once: the rows a strip needs are
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -267,26 +268,22 @@ _LOOPS: dict[tuple[bool, bool], tuple[Any, Any]] = {
 }
 
 
-def convolve(
-    image: np.ndarray,
-    weights: np.ndarray,
-    out: np.ndarray,
-    work: np.ndarray,
-    *,
-    y0: int,
-    x0: int,
-    border_y: str,
-    border_x: str,
-    cval: float,
-) -> None:
+def convolve(image: np.ndarray, weights: np.ndarray, out: np.ndarray, work: np.ndarray, **numbers: Any) -> None:
     """Correlate; see ``footprint.kernels.convolve.contract`` for what is computed."""
+    convolve_for(image, weights, out, **numbers)(image, weights, out, work)
+
+
+def convolve_for(
+    image: Any, weights: Any, out: Any, *, y0: int, x0: int, border_y: str, border_x: str, cval: float
+) -> Callable[..., None]:
+    """The same for arrays that have the shapes and dtypes of these: small calls feel what follows from those alone."""
     shapes = (*image.shape, *weights.shape, *out.shape)
-    rows, columns, (threads, size) = shapes[4], shapes[5], work.shape
-    line, stored = shapes[2] == 1, image.dtype != out.dtype
-    if in_strips(image.dtype.str, out.dtype.str, weights.shape):
+    rows, columns = shapes[4:]
+    kinds = np.dtype(image.dtype), np.dtype(out.dtype)
+    line, stored, kind = shapes[2] == 1, kinds[0] != kinds[1], KINDS.get(kinds[0].char)
+    if in_strips(kinds[0].str, kinds[1].str, weights.shape):
         how: dict[str, Any] = {"y0": y0, "x0": x0, "border_y": border_y, "border_x": border_x, "cval": cval}
-        tall_sums(image[None], weights, out[None], work, **how)
-        return
+        return lambda image, weights, out, work: tall_sums(image[None], weights, out[None], work, **how)
     if line:
         piece, tall = line_piece(columns), 1
     elif stored:
@@ -294,11 +291,17 @@ def convolve(
     else:
         piece, tall = STRIP, UNIT_ROWS
     units = -(-rows // tall) * (row_pieces(columns, piece) if line else -(-columns // piece))
-    source = (image.reshape(-1).view(np.uint8), KINDS[image.dtype.char]) if stored else (image.reshape(-1),)
-    flat = *source, weights.reshape(-1), out.reshape(-1), work.reshape(-1)
     numbers = piece, shapes, y0, x0, borders.CODES[border_y], borders.CODES[border_x], cval
     alone, together = _LOOPS[stored, line]
-    if few(out.size * weights.size):
-        alone(*flat, 0, 0, units, *numbers)
-    else:
-        together(*flat, size, threads, units, *numbers)
+    operations = rows * columns * weights.shape[0] * weights.shape[1]
+
+    def launch(image: np.ndarray, weights: np.ndarray, out: np.ndarray, work: np.ndarray) -> None:
+        source = (image.reshape(-1).view(np.uint8), kind) if stored else (image.reshape(-1),)
+        flat = *source, weights.reshape(-1), out.reshape(-1), work.reshape(-1)
+        if few(operations):
+            alone(*flat, 0, 0, units, *numbers)
+        else:
+            threads, size = work.shape
+            together(*flat, size, threads, units, *numbers)
+
+    return launch

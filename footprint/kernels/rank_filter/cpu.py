@@ -7,6 +7,7 @@ Elsewhere, and for large windows, what is sorted is kept in a ring that has one 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -150,43 +151,44 @@ def _filling(dtype: np.dtype, border_y: str, border_x: str, cval: float) -> tupl
     return borders.CODES[border_y], borders.CODES[border_x], value, less, (1 << 8 * kind.itemsize - (kind.kind == "i")) - 1
 
 
-def _blocks(out: np.ndarray, threads: int) -> tuple[int, int, int]:
-    """Rows and columns of a block, and how many blocks there are."""
-    planes, height, width = out.shape
-    rows, across = min(ROWS, -(-height // threads // AT_ONCE) * AT_ONCE), strip(width, out.itemsize)
+def _blocks(shape: tuple[int, ...], itemsize: int, threads: int) -> tuple[int, int, int]:
+    """Rows and columns of a block of such a result, and how many blocks there are."""
+    planes, height, width = shape
+    rows, across = min(ROWS, -(-height // threads // AT_ONCE) * AT_ONCE), strip(width, itemsize)
     return rows, across, planes * -(-height // rows) * -(-width // across)
 
 
-def rank_filter(
-    image: np.ndarray,
-    out: np.ndarray,
-    work: np.ndarray,
-    *,
-    tall: int,
-    wide: int,
-    rank: int,
-    y0: int,
-    x0: int,
-    border_y: str,
-    border_x: str,
-    cval: float,
-) -> None:
+def rank_filter(image: np.ndarray, out: np.ndarray, work: np.ndarray, **numbers: Any) -> None:
     """Find ranks; see ``footprint.kernels.rank_filter.contract`` for what is computed."""
-    if out.size == 0:
-        return
-    (threads, each), kind = work.shape, keys(image.dtype.str)
-    rows, across, units = _blocks(out, threads)
-    filling = _filling(image.dtype, border_y, border_x, cval)
-    window = (0,) * tall, (0,) * wide, *_number(rank), (0,) * (1 + (image.dtype.kind == "f"))
-    piece = strip(out.shape[2], out.itemsize, ring_bytes(tall, wide, rank))
+    rank_filter_for(image, out, **numbers)(image, out, work)
+
+
+def rank_filter_for(
+    image: Any, out: Any, *, tall: int, wide: int, rank: int, y0: int, x0: int, border_y: str, border_x: str, cval: float
+) -> Callable[..., None]:
+    """The same for arrays that have the shapes and dtypes of these."""
+    dtype = np.dtype(image.dtype)
+    kind, itemsize, shape = keys(dtype.str), np.dtype(out.dtype).itemsize, out.shape
+    window = (0,) * tall, (0,) * wide, *_number(rank), (0,) * (1 + (dtype.kind == "f"))
+    piece = strip(shape[2], itemsize, ring_bytes(tall, wide, rank))
     held = piece * len(kept(wide, tall, rank)), piece
     small = 1 if tall * wide <= SMALL else None
-    how = (*image.shape[1:], *out.shape[1:]), rows, across, y0, x0, filling, small, *window
-    flat = image.view(kind).reshape(-1), out.view(kind).reshape(-1), work.reshape(-1)
-    if few(operations(tall, wide, rank) * out.nbytes // 8):
-        _units(*flat, 0, held, 0, units, *how)
-    else:
-        _all(*flat, each, held, threads, units, *how)
+    shapes, how = (*image.shape[1:], *shape[1:]), (y0, x0, _filling(dtype, border_y, border_x, cval), small, *window)
+    work_of_all = operations(tall, wide, rank) * out.size * itemsize // 8
+    blocks: dict[int, tuple[int, int, int]] = {}
+
+    def launch(image: np.ndarray, out: np.ndarray, work: np.ndarray) -> None:
+        threads, each = work.shape
+        if threads not in blocks:
+            blocks[threads] = _blocks(shape, itemsize, threads)
+        rows, across, units = blocks[threads]
+        flat = image.view(kind).reshape(-1), out.view(kind).reshape(-1), work.reshape(-1)
+        if few(work_of_all):
+            _units(*flat, 0, held, 0, units, shapes, rows, across, *how)
+        else:
+            _all(*flat, each, held, threads, units, shapes, rows, across, *how)
+
+    return launch if out.size else lambda image, out, work: None
 
 
 def chosen(
@@ -209,7 +211,7 @@ def chosen(
     if out.size == 0:
         return
     (threads, size), kind = work.shape, keys(image.dtype.str)
-    rows, across, units = _blocks(out, threads)
+    rows, across, units = _blocks(out.shape, out.itemsize, threads)
     shapes = *image.shape[1:], *out.shape[1:], tall, wide, y0, x0
     how = shapes, rows, across, _filling(image.dtype, border_y, border_x, cval), *_number(count), *_number(rank)
     real = (0,) * (1 + (image.dtype.kind == "f"))

@@ -5,8 +5,9 @@ The inner loops are those of the kernel ``convolve``.
 
 from __future__ import annotations
 
-import functools
-from typing import Any, NamedTuple
+import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numba import prange
@@ -15,13 +16,14 @@ from footprint.kernels.common import borders
 from footprint.kernels.common.few import few
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, apart
-from footprint.kernels.convolve.cpu import blocks, convolve
+from footprint.kernels.convolve.cpu import blocks, convolve_for
 from footprint.kernels.convolve.cpu_lines import fill, line_blocks
 from footprint.kernels.convolve.cpu_sums import ROWS, VECTORS
 from footprint.kernels.separable import cpu_box, cpu_counts, cpu_means, cpu_near
 from footprint.kernels.separable.contract import chained, crowded, places, short, short_places
 from footprint.kernels.separable.cpu_crowd import crowd_all, crowd_units
 from footprint.kernels.separable.cpu_short import short_all, short_units
+from footprint.spec import ArraySpec
 
 
 @njit(cache=True, nogil=True)
@@ -90,80 +92,54 @@ def _all(image, tall, wide, out, work, size, threads, units, strip, line, sums, 
         _units(image, tall, wide, out, work, *where, shapes, y0, x0, code_y, code_x, cval)
 
 
-class _Way(NamedTuple):
-    """How sums of arrays of some shapes are made: the loops, alone and in threads, units, and what a loop takes last."""
-
-    alone: Any
-    together: Any
-    units: int
-    numbers: tuple[Any, ...]
-    last: bool
-
-
-@functools.lru_cache(maxsize=256)
-def _way(
-    image: tuple[int, ...],
-    taps: tuple[int, int],
-    out: tuple[int, ...],
-    itemsize: int,
-    begin: tuple[int, int],
-    edges: tuple[str, str],
-    empty: bool,
-) -> _Way:
-    """Found once: small calls feel it. ``empty`` is a constant border of 0."""
-    brief = short(*taps, 0.0 if empty else 1.0, itemsize)
-    where = (*image[1:], *out[1:]), *begin, borders.CODES[edges[0]], borders.CODES[edges[1]]
-    if brief and crowded(image, out, itemsize):
-        chains = chained(taps[0]), chained(taps[1])
-        return _Way(crowd_units, crowd_all, -(-out[0] // (BYTES // itemsize)), (chains, *where), False)
-    held: tuple[int, ...] = short_places(*taps, out[2], itemsize)[:2] if brief else places(*taps, out[2])
-    units = out[0] * -(-out[1] // ROWS) * -(-out[2] // held[0])
-    return _Way(*((short_units, short_all) if brief else (_units, _all)), units, (*held, *where), True)
-
-
-def separable(
-    image: np.ndarray,
-    tall: np.ndarray,
-    wide: np.ndarray,
-    out: np.ndarray,
-    work: np.ndarray,
-    *,
-    y0: int,
-    x0: int,
-    border_y: str,
-    border_x: str,
-    cval: float,
-) -> None:
+def separable(image: np.ndarray, tall: np.ndarray, wide: np.ndarray, out: np.ndarray, work: np.ndarray, **numbers: Any) -> None:
     """Sum down and across; see ``footprint.kernels.separable.contract`` for what is computed."""
-    taps = tall.size, wide.size
-    way = _way(image.shape, taps, out.shape, out.itemsize, (y0, x0), (border_y, border_x), cval == 0)
-    numbers = (*way.numbers, out.dtype.type(cval)) if way.last else way.numbers
-    flat = image.reshape(-1), tall, wide, out.reshape(-1), work.reshape(-1)
-    if few(out.size * sum(taps)):
-        way.alone(*flat, 0, 0, way.units, *numbers)
+    separable_for(image, tall, wide, out, **numbers)(image, tall, wide, out, work)
+
+
+def separable_for(
+    image: Any, tall: Any, wide: Any, out: Any, *, y0: int, x0: int, border_y: str, border_x: str, cval: float
+) -> Callable[..., None]:
+    """The same for arrays that have the shapes and dtypes of these."""
+    taps, kind = (tall.size, wide.size), np.dtype(out.dtype)
+    where = (*image.shape[1:], *out.shape[1:]), y0, x0, borders.CODES[border_y], borders.CODES[border_x]
+    brief = short(*taps, cval, kind.itemsize)
+    if brief and crowded(image.shape, out.shape, kind.itemsize):
+        alone, together, units = crowd_units, crowd_all, -(-out.shape[0] // (BYTES // kind.itemsize))
+        numbers: tuple[Any, ...] = ((chained(taps[0]), chained(taps[1])), *where)
     else:
-        way.together(*flat, work.shape[1], work.shape[0], way.units, *numbers)
+        alone, together = (short_units, short_all) if brief else (_units, _all)
+        held = short_places(*taps, out.shape[2], kind.itemsize)[:2] if brief else places(*taps, out.shape[2])
+        units = out.shape[0] * -(-out.shape[1] // ROWS) * -(-out.shape[2] // held[0])
+        numbers = (*held, *where, kind.type(cval))
+    operations = out.size * sum(taps)
+
+    def launch(image: np.ndarray, tall: np.ndarray, wide: np.ndarray, out: np.ndarray, work: np.ndarray) -> None:
+        flat = image.reshape(-1), tall, wide, out.reshape(-1), work.reshape(-1)
+        if few(operations):
+            alone(*flat, 0, 0, units, *numbers)
+        else:
+            together(*flat, work.shape[1], work.shape[0], units, *numbers)
+
+    return launch
 
 
-def line(
-    image: np.ndarray,
-    weights: np.ndarray,
-    out: np.ndarray,
-    work: np.ndarray,
-    *,
-    down: bool,
-    first: int,
-    border: str,
-    cval: float,
-) -> None:
+def line(image: np.ndarray, weights: np.ndarray, out: np.ndarray, work: np.ndarray, **numbers: Any) -> None:
     """Sum along one axis, by the kernel ``convolve``."""
-    seen = (image.reshape(image.shape[0], -1), out.reshape(out.shape[0], -1)) if down else (image, out)
-    mask, other = weights.reshape((-1, 1) if down else (1, -1)), borders.NONE
-    if down:
-        how = {"y0": first, "x0": 0, "border_y": border, "border_x": other}
-    else:
-        how = {"y0": 0, "x0": first, "border_y": other, "border_x": border}
-    convolve(seen[0], mask, seen[1], work, cval=cval, **how)  # type: ignore[arg-type]
+    line_for(image, weights, out, **numbers)(image, weights, out, work)
+
+
+def line_for(image: Any, weights: Any, out: Any, *, down: bool, first: int, border: str, cval: float) -> Callable[..., None]:
+    """The same for arrays that have the shapes and dtypes of these."""
+    flat = lambda shape: (shape[0], math.prod(shape[1:])) if down else shape
+    seen, made, mask = flat(image.shape), flat(out.shape), (-1, 1) if down else (1, -1)
+    where: dict[str, Any] = {"y0": first, "x0": 0, "border_y": border, "border_x": borders.NONE}
+    if not down:
+        where = {"y0": 0, "x0": first, "border_y": borders.NONE, "border_x": border}
+    taps = (weights.size, 1) if down else (1, weights.size)
+    specs = ArraySpec(seen, image.dtype), ArraySpec(taps, weights.dtype), ArraySpec(made, out.dtype)
+    run = convolve_for(*specs, cval=cval, **where)
+    return lambda image, weights, out, work: run(image.reshape(seen), weights.reshape(mask), out.reshape(made), work)
 
 
 box, near, counts, means = cpu_box.box, cpu_near.near, cpu_counts.counts, cpu_means.means
