@@ -1,4 +1,4 @@
-"""Faults in what catalogues say of places on the sky, and in the memory they take."""
+"""Faults in what catalogues say of places on the sky, in the cells of meshes, and in the memory they take."""
 
 from tests.mutants import Mutant
 
@@ -68,5 +68,21 @@ MUTANTS = [
         "return known",
         _CELLS,
         "pixels without noise are fitted",
+    ),
+    Mutant(
+        "footprint/kernels/mesh/mesh_cells.knl",
+        "middle = (i32)there / 2,",
+        "middle = 0,",
+        ("tests/backend/test_background.py::test_one_pixel_far_below_takes_no_digits_of_the_others",),
+        "a cell's sums start from its lowest value, whatever that is",
+        devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/mesh/mesh_cells.knl",
+        "NEXT(6) MOVE(0, 3) MERGE_16 MOVE(3, 0) MERGE_8",
+        "NEXT(6) MOVE(0, 3) MERGE_16 MOVE(3, 0) MERGE_4",
+        ("tests/backend/test_background.py::test_equals_the_reference",),
+        "a merge of a cell's values leaves out a step",
+        devices="opencl",
     ),
 ]
