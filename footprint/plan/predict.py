@@ -51,7 +51,7 @@ def crossed(b: Builder, rate: Rates) -> Crossed:
         phase = b.phases[step.phase]
         # Where the job is whole, what was filled stays for all passes.
         turns = phase.usual if phase.flag is not None and (b.cuts or not into) and step.when not in ("end", "once") else 1
-        elements = turns * _elements(slot, step, b.cuts)
+        elements = turns * _elements(slot, step, b.cuts, phase.only)
         nbytes = elements * slot.spec.itemsize
         seconds = nbytes / (rate.disk if slot.given.owner == "source" and slot.given.stored else rate.copy)
         if slot.given.decoding is not None:
@@ -79,15 +79,18 @@ def lane_seconds(
     return tuple(found.items())
 
 
-def _elements(slot: Slot, step: Step, cuts: Sequence[Cut]) -> float:
-    """Elements of a slot that a step fills or takes in one pass over all parts."""
+def _elements(slot: Slot, step: Step, cuts: Sequence[Cut], only: Sequence[tuple[int, int]] = ()) -> float:
+    """Elements of a slot that a step fills or takes in one pass over all parts, or ``only`` those ranges along the first cut."""
     if step.when == "end":
         return slot.spec.size
     reach, found = dict(slot.reach), float(slot.spec.size)
     for cut in cuts:
         if cut.axis in reach:
             n = slot.spec.length(cut.axis)
-            found *= extent(reach[cut.axis], cut, n)
+            if only and cut is cuts[0]:
+                found *= sum(stop - start for start, stop in (reach[cut.axis].window(*one, n) for one in only)) / max(n, 1)
+            else:
+                found *= extent(reach[cut.axis], cut, n)
         elif not (cut.sums and step.when in ("first", "last")):
             # What has none of the axis comes with every part along it.
             found *= cut.count

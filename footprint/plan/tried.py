@@ -152,7 +152,7 @@ class Tried:
 
     def total(self, plan: Plan) -> float:
         """Predicted seconds."""
-        times, lanes, phases = [t for _, t in plan.seconds], len(plan.lanes), len(plan.phases)
+        times, lanes, phases = [t for _, t in plan.seconds], len(plan.lanes), _whole(plan)
         return seconds_of(times, plan.n_parts, lanes, plan.copies, phases, self.limits.devices, self.rate.part)
 
     def foretold(self, cuts: tuple[Cut, ...], rung: Rung) -> float:
@@ -183,7 +183,12 @@ class Tried:
         plan = replace(plan, seconds=lane_seconds(self.rate, self.job.cost, builder, crossing, self.job.extra(builder.cuts)))
         if not rung.keep:
             self._known.again[cuts] = crossing.again
-        self._known.work[cuts, rung.keep] = [t for _, t in plan.seconds], len(plan.phases)
+        self._known.work[cuts, rung.keep] = [t for _, t in plan.seconds], _whole(plan)
         if self.smallest is None or plan.footprint.total < self.smallest.total:
             self.smallest = plan.footprint
         return plan
+
+
+def _whole(plan: Plan) -> int:
+    """Phases that look at all parts."""
+    return sum(not phase.only for phase in plan.phases)

@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 import footprint as fp
+from footprint.io.image import Image
+from footprint.kernels.sigma_clip.contract import glance_rows
+from footprint.plan.rates import rates
 from footprint.reference.sigma_clip import sigma_clip as reference
 
 
@@ -106,6 +109,41 @@ def test_blocks_change_no_bit(rng):
     smaller = fp.plan_sigma_clip(image.shape, dtype=">f4", memory=plan.footprint.total // 2, device="cpu")
     assert plan.chunk is None and smaller.n_parts > 1
     assert fp.sigma_clip(image.astype(">f4"), memory=plan.footprint.total // 2, device="cpu") == whole
+
+
+# Lengths of axes of which few strips are looked at before the rest.
+LARGE = (530, 2052)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda r: r.standard_normal(LARGE, np.float32) + 100 * (r.random(LARGE) < 0.01),
+        lambda r: r.standard_normal(LARGE, np.float32) + r.standard_normal((LARGE[0], 1)),
+        lambda r: np.where(np.arange(LARGE[0])[:, None] < 500, np.nan, r.standard_normal(LARGE, np.float32)),
+    ],
+    ids=["strips tell", "strips differ", "strips are empty"],
+)
+def test_strips_that_are_looked_at_first_change_no_bit(rng, make):
+    image = make(rng).astype(np.float32)
+    whole = check(image, "cpu")
+    foreign = image.astype(">f4")
+    total = fp.plan_sigma_clip(LARGE, dtype=">f4", device="cpu").footprint.total
+    for memory in (total // 2, total // 4):
+        assert fp.sigma_clip(foreign, memory=memory, device="cpu") == whole
+
+
+def test_a_file_is_not_read_through_for_a_sample(rng, tmp_path, monkeypatch):
+    """Once for the clip, and once for the sources; rows between the strips are not asked for before."""
+    rows, plans, read = [], [], Image.read
+    np.save(tmp_path / "sky.npy", rng.standard_normal(LARGE, np.float32))
+    monkeypatch.setattr(Image, "read", lambda self, part, out: (rows.append(part.stop - part.start), read(self, part, out)))
+    with fp.open_image(tmp_path / "sky.npy") as sky:
+        # A few rows are looked at before there is a plan.
+        fp.find_sources(sky, memory="2MB", on_plan=lambda plan: (plans.append(plan), rows.clear()), device="cpu")
+    assert plans[0].n_parts > 2
+    assert sum(rows) == 2 * LARGE[0] + sum(stop - start for start, stop in glance_rows(LARGE[0] * LARGE[1], LARGE[1]))
+    assert dict(plans[0].seconds)["read"] == pytest.approx(4 * LARGE[1] * sum(rows) / rates(plans[0].limits).disk)
 
 
 @pytest.mark.parametrize("bad", [np.zeros((0, 4)), np.full((3, 3), np.nan), np.full((300, 300), np.inf)])
