@@ -82,6 +82,9 @@ def _phase(bounds: list[BoundPlan], number: int, feeds: Feeds, progress: Progres
         job.run(bounds)
         last = bounds[0].geometry(job.last, max(plan.n_parts - 1, 0), turn)
         bounds[0].finish_phase(number, last, feeds)
+        for bound in bounds:
+            if bound.clock is not None:
+                bound.clock.passed()
         if phase.flag is None or bounds[0].flag(phase.flag, phase.at, feeds):
             return
     raise RuntimeError(f"{plan.name} is not done after {phase.most} passes")
