@@ -19,6 +19,7 @@ image ends where `ends_at_once`. Not finite pixels are ignored; with none left, 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from footprint.spec import ArraySpec, Limits
 
@@ -78,6 +79,7 @@ def glance_strips(size: int, width: int) -> tuple[int, ...]:
     return tuple(int((k + k * golden % 1) * strips / GLANCES) for k in range(GLANCES))
 
 
+@lru_cache(maxsize=4)
 def glance_rows(size: int, width: int) -> tuple[tuple[int, int], ...]:
     """The rows of these strips, as ``(start, stop)``."""
     rows = rows_per_strip(width)
