@@ -236,3 +236,14 @@ def test_pixels_put_aside_are_sorted_whatever_their_values(rng, kind):
         wanted, half = np.sort(array), np.uint64(1 << (8 * array.itemsize - 1))
         sort_floats(array.view(bits), np.empty_like(array).view(bits), half)
         np.testing.assert_array_equal(array, wanted)
+
+
+def test_pixels_put_aside_are_sorted_whatever_room_is_left(rng):
+    from footprint.kernels.sigma_clip.clip_loops import sort_kept
+
+    for room in (50_000, 40_000, 30_000, 25_000, 20_000):
+        for values in (rng.standard_normal(20_000), np.full(20_000, 2.5), np.arange(20_000) % 3 - 1):
+            kept = np.full(room, np.nan, np.float32)
+            kept[:20_000] = values
+            sort_kept(kept[:20_000], kept[20_000:])
+            np.testing.assert_array_equal(kept[:20_000], np.sort(values.astype(np.float32)))

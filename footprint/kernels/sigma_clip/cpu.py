@@ -52,7 +52,7 @@ from footprint.kernels.sigma_clip.clip_loops import (
     in_order,
     keep_strips,
     middle_of,
-    sort_floats,
+    sort_kept,
     sum_strips,
     take,
     take_all,
@@ -77,8 +77,8 @@ from footprint.kernels.sigma_clip.glance import judged, taken, wanted, worth
 
 GLANCING, SAMPLING, SCANNING, COUNTING, ENDED = range(5)
 # Standard errors of a sample's pixels, as if none knew of another, that the strips' own may be for them to be trusted; and the
-# share of what may be put aside that a pass foretold by them may need.
-_TRUSTED, _ROOM = 3.0, 0.8
+# share of what may be put aside that a pass foretold by them may need. Strips of mere noise say up to so many times too much.
+_TRUSTED, _ROOM, _BY_CHANCE = 3.0, 0.8, 1.4
 
 
 def float_of(key: int, dtype: np.dtype) -> float:
@@ -279,25 +279,15 @@ def _worth_scanning(numbers, marks, n, median, std, capacity):
     return tails + (window + margins) * n < 0.95 * capacity
 
 
-def _sort(found, kept):
-    """Sort what is kept; behind it is room for as much again, if it is not too much."""
-    n = found.size
-    if n <= SMALL or 2 * n > kept.size:
-        found.sort()
-        return
-    bits, half = f"u{kept.itemsize}", np.uint64(1 << (8 * kept.itemsize - 1))
-    sort_floats(found.view(bits), kept[n : 2 * n].view(bits), half)
-
-
 def _glanced(kept, numbers, marks, stats, counts, size, width, sigma, maxiters, strict):
     """Scan by what the strips say where that will do; else nothing was learnt."""
     n, error = judged(kept, size, width)
     if n < wanted(size, width) // 2:
         return
     found = kept[:n]
-    _sort(found, kept)
+    sort_kept(found, kept[found.size :])
     numbers[CENTER] = float(found[n // 2])
-    _forecast(found, numbers, marks, stats, counts, sigma, maxiters, strict, error)
+    _forecast(found, numbers, marks, stats, counts, sigma, maxiters, strict, error / _BY_CHANCE)
     edges = [kept.dtype.type(numbers[i]) for i in (BULK_LO, WINDOW_LO, WINDOW_HI, BULK_HI)]
     below, first, last, above = (np.searchsorted(found, x, side) for x, side in zip(edges, ("left", "left", "right", "right")))
     aside = (n - max(first - below, 0) - max(above - last, 0)) / n * size
@@ -317,7 +307,7 @@ def _turn(kept, histogram, numbers, marks, stats, counts, size, width, sigma, ma
         return
     found = kept[: marks[KEPT]]
     if phase == SAMPLING:
-        _sort(found, kept)
+        sort_kept(found, kept[found.size :])
         numbers[CENTER] = float(found[found.size // 2]) if found.size else 0.0
         if sample_stride(size, width) == 1 and size <= SAMPLE:
             if found.size:
@@ -330,7 +320,7 @@ def _turn(kept, histogram, numbers, marks, stats, counts, size, width, sigma, ma
         return
     before = stats.copy(), counts.copy()
     if not marks[LOST] and found.size + marks[BULK]:
-        _sort(found, kept)
+        sort_kept(found, kept[found.size :])
         state = (marks[LEFT], marks[BULK], marks[TURNS], marks[FRESH])
         if clip_kept(found, numbers, *state, sigma, maxiters, strict, stats, counts):
             marks[PHASE] = ENDED
