@@ -90,6 +90,13 @@ MUTANTS = [
         "the sample depends on the parts",
     ),
     Mutant(
+        "footprint/cli/loading.py",
+        'if product and not getattr(mask, "equal", None):',
+        "if False:",
+        ("tests/unit/test_cli.py::test_what_is_measured_compiles_and_loads_no_kernel",),
+        "kernels of a Gaussian are compiled in the run that is measured",
+    ),
+    Mutant(
         "footprint/plan/spent.py",
         "self._before = dict(self.seconds)",
         "pass",
