@@ -7,8 +7,19 @@ from typing import Any
 
 # Pixels of the largest image of zeros that kernels are loaded with: it lies beside what a job plans.
 _WARM = 1 << 20
+# Bytes that are read beside a row, at most, before a job is planned.
+_BESIDE = 16 << 20
 # Weights along an axis of a mask that all larger ones share their kernels with.
 _LARGE = 65
+
+
+def read_a_row(source: Any) -> None:
+    """Load the library that decodes a file; not where a row comes with so much that the plan has to be asked first."""
+    import numpy as np
+
+    beside = getattr(source, "host_bytes", None)
+    if beside is None or beside(1, source.dtype) <= _BESIDE:
+        source.read(slice(0, 1), np.empty((1, source.shape[1]), source.dtype))
 
 
 def load(source: Any, mask: Any, target: str, options: dict[str, Any]) -> None:
@@ -31,7 +42,7 @@ def load(source: Any, mask: Any, target: str, options: dict[str, Any]) -> None:
     if isinstance(source, FrameSource):
         source.load()
     else:
-        source.read(slice(0, 1), np.empty((1, source.shape[1]), source.dtype))
+        read_a_row(source)
     # Kernels go by the mask's shape up to where weights no longer fit on a chip, or equal ones are no longer summed in one pass.
     product = options["method"] == "separable"
     most = TALLIED[1] + 1 if product and max(mask.shape) > TALLIED[1] else _LARGE

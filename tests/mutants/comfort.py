@@ -90,6 +90,13 @@ MUTANTS = [
         "the sample depends on the parts",
     ),
     Mutant(
+        "footprint/api/_blank.py",
+        "(budget is None or beside <= budget)",
+        "True",
+        ("tests/unit/test_hostile_files.py::test_a_chunk_larger_than_the_budget_is_refused_before_it_is_inflated",),
+        "a chunk larger than the budget is inflated to look for blanks",
+    ),
+    Mutant(
         "footprint/cli/loading.py",
         'if product and not getattr(mask, "equal", None):',
         "if False:",
