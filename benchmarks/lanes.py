@@ -1,9 +1,17 @@
 """From file to file: ``python -m benchmarks.lanes [--size 16384 --memory SIZE --turns 3] [WORD ...]``.
 
-Every command runs a few times on files of every kind, in a process of its own. A row has the lane that was busy longest, its
-seconds, those of the whole job, warmed, and their ratio: what lanes lose by waiting for each other; and what share of the cores
-the job had meanwhile, for lanes that want the same ones cannot overlap. Where the machine has other work lanes take longer and so
-does the job, but seldom alike; the turn of the smallest ratio is shown, and the load beside it. Words choose the rows with them.
+Every command runs a few times on files of every kind, in a process of its own. A row has the seconds of the whole job, warmed,
+and what it cannot do without:
+
+lane      the lane that was busy longest, over the whole job
+passes    the longest lane of every pass, added up: a pass that needs what the one before it found cannot begin earlier
+cores     processor seconds of the job over the cores there are: lanes that want the same cores, as decoding and Fourier
+          transforms do, cannot overlap however they are arranged
+ratio     the job over its longest lane, and over the largest of the three: what lanes lose by waiting for one another, planning
+          and starting included
+
+Where the machine has other work lanes take longer and so does the job, but seldom alike; the turn of the smallest last ratio is
+shown, and the load beside it. Words choose the rows with them.
 
 Images of 1 GB are much larger than the budget of 50 MB (150 MB for sources, whose catalogue takes 60), so that what a job takes to
 be planned, to start and to end hardly counts. All rows take some ten minutes and 8 GB in the folder for temporary files.
@@ -96,13 +104,18 @@ def run(words: list[str], how: Any) -> dict[str, Any]:
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
+def bounds(figures: dict[str, Any]) -> tuple[float, float, float]:
+    """Seconds that a job cannot do without: its longest lane, those of its passes added up, and its work spread over all cores."""
+    return max(figures["seconds_measured"].values()), figures["seconds_longest"], figures["processor"] / settings.threads()
+
+
 def ratio(figures: dict[str, Any]) -> float:
-    """Seconds of a job over those of its longest lane."""
-    return float(figures["seconds"] / max(figures["seconds_measured"].values()))
+    """Seconds of a job over the largest of its bounds."""
+    return float(figures["seconds"] / max(bounds(figures)))
 
 
 def main(how: Any) -> None:
-    print(f"{'':<42}{'longest lane':>14}{'seconds':>9}{'job':>8}{'ratio':>7}{'cores':>7}{'load':>7}  all lanes")
+    print(f"{'':<42}{'longest lane':>14}{'lane':>8}{'passes':>8}{'cores':>8}{'job':>8}{'ratios':>14}{'load':>7}  all lanes")
     with tempfile.TemporaryDirectory(prefix="footprint-lanes-") as place:
         for name, words in jobs(Path(place), how):
             try:
@@ -111,11 +124,11 @@ def main(how: Any) -> None:
                 print(f"{name:<42} failed: {error}", flush=True)
                 continue
             lanes = best["seconds_measured"]
-            lane, seconds = max(lanes.items(), key=lambda one: one[1])
+            lane, limits = max(lanes, key=lanes.__getitem__), bounds(best)
             shown = ", ".join(f"{other} {spent:.3f}" for other, spent in lanes.items())
-            cores = best["processor"] / best["seconds"] / settings.threads()
-            figures = f"{lane:>14}{seconds:9.3f}{best['seconds']:8.3f}{ratio(best):7.2f}{cores:7.0%}{os.getloadavg()[0]:7.2f}"
-            print(f"{name:<42}{figures}  {shown}", flush=True)
+            seconds = "".join(f"{one:8.3f}" for one in (*limits, best["seconds"]))
+            ratios = f"{best['seconds'] / limits[0]:7.2f}{ratio(best):7.2f}"
+            print(f"{name:<42}{lane:>14}{seconds}{ratios}{os.getloadavg()[0]:7.2f}  {shown}", flush=True)
 
 
 if __name__ == "__main__":

@@ -6,10 +6,18 @@ import math
 import operator
 import sys
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
 from footprint.errors import ShapeError
+
+
+@lru_cache(maxsize=64)
+def _kind(dtype: str) -> tuple[str, int]:
+    """A dtype as NumPy writes it, and bytes of one element: a plan asks for the same few hundreds of times."""
+    kind = np.dtype(dtype)
+    return sys.intern(kind.str), kind.itemsize
 
 
 @dataclass(frozen=True)
@@ -31,13 +39,13 @@ class ArraySpec:
         if shape and min(shape) < 0:
             # Priced as it stands, it would make a plan of negative bytes, or of other lengths than were asked for.
             raise ShapeError("shape", self.shape, "whole numbers, 0 or more")
-        kind = np.dtype(self.dtype)
+        dtype, itemsize = _kind(self.dtype)
         # Not by way of its dict, which would take as many bytes again of every spec.
         put = object.__setattr__
         put(self, "shape", shape)
-        put(self, "dtype", sys.intern(kind.str))
-        put(self, "itemsize", kind.itemsize)
-        put(self, "nbytes", math.prod(shape) * kind.itemsize)
+        put(self, "dtype", dtype)
+        put(self, "itemsize", itemsize)
+        put(self, "nbytes", math.prod(shape) * itemsize)
 
     @property
     def size(self) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._arrays import Array, on_host
+from footprint.api._arrays import Array, Memory, limits_and_budget, on_host
 from footprint.api._image import Image, see
 from footprint.api._units import unmasked
 from footprint.dtypes import kernel_dtype, native
@@ -18,6 +18,8 @@ BLANKS = ("auto", "nan", "zero", "none")
 
 # Pixels looked at together while rows are blanked; rows a search for zeros looks at, and how many of their pixels together.
 _PIECE, _ROWS, _LOOK = 1 << 16, 16, 1 << 13
+# Bytes beside a row of a file that are read without asking what the budget is.
+_UNASKED = 1 << 20
 # Zeros are blank where they are at least so much of an image, lie beside one another to this share, and the other pixels are so
 # seldom equal to their neighbours: counts of a few photons are often equal, and their zeros are measured.
 _SHARE, _BESIDE, _EQUAL = 0.01, 0.9, 0.1
@@ -120,7 +122,7 @@ def check_blank(blank: str) -> str:
     return choose("blank", blank, BLANKS)
 
 
-def blanked(image: Image, blank: str, masks: dict[str, Any]) -> tuple[Image, bool]:
+def blanked(image: Image, blank: str, masks: dict[str, Any], device: str = "cpu", memory: Memory = None) -> tuple[Image, bool]:
     """The image with NaN where it is blank, and whether zeros were found to be.
 
     Parameters
@@ -131,6 +133,8 @@ def blanked(image: Image, blank: str, masks: dict[str, Any]) -> tuple[Image, boo
         One of `BLANKS`.
     masks
         Masks and a weight map, by their names; None for those that are not given.
+    device, memory
+        The job's. A file of which one row takes more to read is not looked at: no plan has room for it.
     """
     seen = []
     for name, mask in masks.items():
@@ -140,7 +144,9 @@ def blanked(image: Image, blank: str, masks: dict[str, Any]) -> tuple[Image, boo
         if one.spec.shape != image.spec.shape:
             raise ShapeError(name, f"shape {one.spec.shape}", f"the image's {image.spec.shape}")
         seen.append((one, name == "weight"))
-    found = blank == "auto" and zeros_are_blank(image)
+    beside = _beside(image, 1, np.dtype(image.spec.dtype)) if blank == "auto" else 0
+    budget = limits_and_budget(device, memory)[1] if beside > _UNASKED else None
+    found = blank == "auto" and (budget is None or beside <= budget) and zeros_are_blank(image)
     if not (found or blank == "zero" or seen):
         return image, False
     return see(Blanked(image, found or blank == "zero", tuple(seen))), found

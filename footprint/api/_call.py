@@ -63,11 +63,12 @@ class Stream:
         equal: float | None = None,
         lean: Callable[[], bool] | None = None,
         plan_alone: bool = False,
+        loose: bool = False,
     ) -> None:
         self.plan_alone = plan_alone
         self.data, self.spec, self.key, self.equal = data, spec, key, equal
         owner = owner or ("source" if key is None else "maker")
-        self.given = Given(direct=False, owner=owner, beside=beside, decoding=decoding, stored=stored, lean=lean)
+        self.given = Given(direct=False, owner=owner, beside=beside, decoding=decoding, stored=stored, lean=lean, loose=loose)
 
 
 @dataclass(frozen=True)

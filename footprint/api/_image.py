@@ -93,7 +93,7 @@ def from_file(
     beside = None if reading is None else lambda block: reading(block.shape[0], block.dtype)
     data = Filler(read) if read is not None else None
     if known is not None:
-        return Stream(data, spec, beside, key=("file", *known), owner="source", plan_alone=True)
+        return Stream(data, spec, beside, key=("file", *known), owner="source", plan_alone=True, loose=True)
     return Stream(data, spec, beside, lean=lean_of(reading))
 
 

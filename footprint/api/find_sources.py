@@ -243,8 +243,8 @@ def find_sources(
         kept=kept, labels=ids, chosen=share is not None, contrast=apart, fit=fitted, smooth=smooth, placed=sky.placed, **measured,
     )  # fmt: skip
     check_capacity(capacity)
-    seen, padded = blanked(plain, check_blank(blank), {"mask": mask, "image's mask": given.mask, "weight": weight})
     runs_on = plain.where(device)
+    seen, padded = blanked(plain, check_blank(blank), {"mask": mask, "image's mask": given.mask, "weight": weight}, runs_on, memory)
     usual = (4 if ids else 3) * (1 if share is None else 3) + 3 * flag("negatives", negatives)
     told = None if progress is None else Passes(progress, seen.spec.shape[0], usual)
     richer = apart is not None or smooth is not None or bool(others)

@@ -118,7 +118,9 @@ def measure_at(
     """
     given = unwrap(image)
     plain = see(given.data)
-    seen, padded = blanked(plain, check_blank(blank), {"mask": mask, "image's mask": given.mask, "weight": weight})
+    seen, padded = blanked(
+        plain, check_blank(blank), {"mask": mask, "image's mask": given.mask, "weight": weight}, plain.where(device), memory
+    )
     sky = sky_of(plain.file, given.header if header is None else header, given.unit, given.wcs)
     cells = cells_of(box, filter_size, kappa, robust=True, alike=sky.beam_area)
     levels = levels_of(background, noise, cells, plain, sky, {})

@@ -227,7 +227,7 @@ def command(
             _check_single(depth)
         alike = {name: options[name] for name in ("boundary", "nan", "device", "result", *beside)}
         alike["method"] = _meant(source, weights, options)
-        reporter.warm(lambda: load(source, weights.shape, target, alike))
+        reporter.warm(lambda: load(source, weights, target, alike))
         files = [f", {name} {Path(one.path).name}" for name, one in beside.items()]
         how = f"(mode {mode}, boundary {boundary}{'' if nan == 'propagate' else f', nan {nan}'}{''.join(files)})"
         header = _header(reporter, source, weights, f"{'correlated' if correlate else 'convolved'} {how}", mode, target)
@@ -301,7 +301,7 @@ def _picture(reporter: Reporter, image: str, mask: str, target: str, overwrite: 
         check_picture(picture, target, shape, overwrite)
         alike = {name: options[name] for name in ("boundary", "nan", "device", *BESIDE) if name in options}
         alike["method"] = _meant(picture, weights, {**options, "result": None})
-        reporter.warm(lambda: load(pictures.unread(picture), weights.shape, target, alike))
+        reporter.warm(lambda: load(pictures.unread(picture), weights, target, alike))
         with reporter.progress("convolving") as progress:
 
             def job(colour: Any, take: pictures.Take, told: Any) -> None:

@@ -218,9 +218,8 @@ def _header(reporter: Reporter, source: Any, name: str, how: dict[str, Any], tar
 
 def _load(name: str, source: Any, options: dict[str, Any]) -> None:
     """Load libraries and compiled kernels with images of a few rows: what is measured after is the data's."""
-    import numpy as np
-
     from footprint.api.filter_rows import filter_rows
+    from footprint.cli.loading import read_a_row
     from footprint.io.frame_source import FrameSource
     from footprint.kernels.common.few import SMALL
 
@@ -228,7 +227,7 @@ def _load(name: str, source: Any, options: dict[str, Any]) -> None:
     if isinstance(source, FrameSource):
         source.load()
     else:
-        source.read(slice(0, 1), np.empty((1, width), source.dtype))
+        read_a_row(source)
     # More work goes to all threads, by a kernel of its own.
     for rows in {2, min(SMALL // max(width, 1) + 1, height)}:
         shape = (rows, min(width, 1 << 20))

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 # Pixels of the largest image of zeros that kernels are loaded with: it lies beside what a job plans.
 _WARM = 1 << 20
+# Bytes that are read beside a row, at most, before a job is planned.
+_BESIDE = 16 << 20
 # Weights along an axis of a mask that all larger ones share their kernels with.
 _LARGE = 65
 
 
-def load(source: Any, shape: tuple[int, ...], target: str, options: dict[str, Any]) -> None:
+def read_a_row(source: Any) -> None:
+    """Load the library that decodes a file; not where a row comes with so much that the plan has to be asked first."""
+    import numpy as np
+
+    beside = getattr(source, "host_bytes", None)
+    if beside is None or beside(1, source.dtype) <= _BESIDE:
+        source.read(slice(0, 1), np.empty((1, source.shape[1]), source.dtype))
+
+
+def load(source: Any, mask: Any, target: str, options: dict[str, Any]) -> None:
     """Load libraries and compiled kernels with images and masks of a few pixels: what is measured after is the data's."""
     import tempfile
     from contextlib import suppress
@@ -30,11 +42,15 @@ def load(source: Any, shape: tuple[int, ...], target: str, options: dict[str, An
     if isinstance(source, FrameSource):
         source.load()
     else:
-        source.read(slice(0, 1), np.empty((1, source.shape[1]), source.dtype))
+        read_a_row(source)
     # Kernels go by the mask's shape up to where weights no longer fit on a chip, or equal ones are no longer summed in one pass.
     product = options["method"] == "separable"
-    most = TALLIED[1] + 1 if product and max(shape) > TALLIED[1] else _LARGE
-    weights = np.ones(tuple(min(n, most) for n in shape))
+    most = TALLIED[1] + 1 if product and max(mask.shape) > TALLIED[1] else _LARGE
+    shape = tuple(min(n, most) for n in mask.shape)
+    weights = np.ones(shape)
+    if product and not getattr(mask, "equal", None):
+        # Equal weights are summed by kernels of their own.
+        weights *= math.prod(np.ix_(*(np.minimum(np.arange(n), np.arange(n)[::-1]) + 1.0 for n in shape)))
     beside = {name: options[name].dtype for name in BESIDE if name in options}
     wanted = options.get("result")
     plain = {name: value for name, value in options.items() if name not in (*beside, "result")}

@@ -152,6 +152,8 @@ class Reporter:
         if lanes.held is not None:
             self.figures["measured_on_device"] = lanes.held
         self._lanes(lanes.predicted, lanes.measured)
+        if lanes.longest:
+            self.figures["seconds_longest"] = lanes.longest
 
     def _lanes(self, predicted: Mapping[str, float], measured: Mapping[str, float]) -> None:
         """Seconds by lane, one below the other."""
@@ -306,8 +308,8 @@ _LABELS = {
 }
 _SHAPES = ("shape", "mask")
 _SENTENCES = ("bad_pixels",)
-# Numbers that a sentence has, sentences that were told when they were due, and what only a script that deblends anew would ask for.
-_TOLD = ("dead_pixels", "saturated_values", "warnings", "prominence_beamed")
+# Numbers that a sentence has, sentences that were told when they were due, and what only a script would ask for.
+_TOLD = ("dead_pixels", "saturated_values", "warnings", "prominence_beamed", "seconds_longest")
 
 # What the report's figures count; "unit" is the image's own.
 _UNITS = {

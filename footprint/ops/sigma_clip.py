@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from footprint.errors import ArgumentError, ShapeError
-from footprint.kernels.sigma_clip.contract import DONE, ends_at_once, rows_per_block, usual_passes
+from footprint.kernels.sigma_clip.contract import DONE, ends_at_once, glance_rows, rows_per_block, usual_passes
 from footprint.ops.matched import Pixels
 from footprint.plan.builder import Builder
 from footprint.plan.slots import TURN, Ref
@@ -75,15 +75,31 @@ class SigmaClip(Pixels):
         return rows_per_block(specs[0].size, specs[0].shape[1])
 
     def record(self, b: Builder, *refs: Ref) -> None:
-        """One launch, made again on all parts until it is done; what it knows of the image so far is kept."""
+        """One launch, made again on all parts until it is done; what it knows of the image so far is kept.
+
+        Of an image that comes in parts few rows are looked at before, where they can be had without the others.
+        """
         image, stats, counts = refs
-        x = self.pixels(b, image)
         whole, again = image.slot.spec, b.several or not ends_at_once(b.limits)
+        glances = self._glances(b, image)
+        if glances:
+            b.next_phase(glances)
+        x = self.pixels(b, image)
         numbers: dict[str, Any] = {"size": whole.size, "width": whole.shape[1], "sigma": self.sigma, "maxiters": self.maxiters}
         with b.deliver(stats) as s, b.deliver(counts) as c:
             state = b.state("sigma_clip", x, s, c, again=again, **numbers)
-            place = {"turn": TURN if again else 0, "first": b.first(x, "y")}
-            b.launch("sigma_clip", x, s, c, *state, strict=self.strict, zero=self.zero, **place, **numbers)
+            numbers |= {"strict": self.strict, "zero": self.zero, "first": b.first(x, "y")}
+            if glances:
+                b.launch("sigma_clip.glance", x, s, c, *state, **numbers)
+                b.next_phase()
+                x = self.pixels(b, image)
+            b.launch("sigma_clip", x, s, c, *state, turn=(TURN + 1 if glances else TURN) if again else 0, **numbers)
             if again:
-                b.until(c, DONE, usual=usual_passes(b.limits))
+                b.until(c, DONE, usual=1 if glances else usual_passes(b.limits))
         b.next_phase()
+
+    def _glances(self, b: Builder, image: Ref) -> tuple[tuple[int, int], ...]:
+        """Rows that are looked at first: of an array, or of a file that gives any of them for no more than their bytes."""
+        spec, given = image.slot.spec, image.slot.given
+        few = b.several and b.limits.host and (given.loose or given.owner == "caller")
+        return glance_rows(spec.size, spec.shape[1]) if few else ()

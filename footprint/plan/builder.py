@@ -202,9 +202,11 @@ class Builder:
         """Run all parts of this phase again until element ``at`` of ``flag`` is not 0: ``usual`` times mostly, ``most`` at most."""
         self.phases[-1] = Phase(flag.slot.id, at, most, usual)
 
-    def next_phase(self) -> None:
-        """What is recorded from here on runs when all parts are through what was recorded before; one part merely goes on."""
-        self.phases.append(Phase())
+    def next_phase(self, only: tuple[tuple[int, int], ...] = ()) -> None:
+        """What follows runs when all parts are through what was recorded before; one part merely goes on. ``only``: see `Phase`."""
+        if all(step.phase < len(self.phases) - 1 for step in self.steps):
+            self.phases.pop()
+        self.phases.append(Phase(only=only))
 
     # -- steps ---------------------------------------------------------------------------------------------------------
     def _step(self, action: str, kernel: str, refs: tuple[Ref, ...], lane: str = "compute", when: str = "", **more: object) -> None:
@@ -285,9 +287,8 @@ class Builder:
         key = (ref.slot.id, wanted)
         found, phase = self._brought.get(key, (None, -1))
         if found is None and self._keeps(ref):
-            found = self._slot(
-                ArraySpec(ref.slot.spec.shape, wanted, ref.slot.spec.axes), "kept", f"{ref.slot.name} kept", dict(ref.slot.reach)
-            )
+            spec = ArraySpec(ref.slot.spec.shape, wanted, ref.slot.spec.axes)
+            found = self._slot(spec, "kept", f"{ref.slot.name} kept", dict(ref.slot.reach))
             with self.only("once"):
                 self.fetch(ref, found)
             self._brought[key] = found, len(self.phases) - 1
@@ -296,8 +297,7 @@ class Builder:
             name, whole = f"{ref.slot.name} brought", ref.slot.spec
             if found is None:
                 # What is the same in all parts of a sum is brought with the first.
-                held = any(cut.sums and cut.axis not in whole.axes for cut in self.cuts)
-                spec = ArraySpec(whole.shape, wanted, whole.axes)
+                held, spec = any(c.sums and c.axis not in whole.axes for c in self.cuts), ArraySpec(whole.shape, wanted, whole.axes)
                 found = self._slot(spec, "scratch", name, dict(ref.slot.reach), held=held) if held else self.like(ref, wanted, name)
             with self.only("first" if found.slot.held else self._when):
                 self.fetch(ref, found)

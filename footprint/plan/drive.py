@@ -82,6 +82,9 @@ def _phase(bounds: list[BoundPlan], number: int, feeds: Feeds, progress: Progres
         job.run(bounds)
         last = bounds[0].geometry(job.last, max(plan.n_parts - 1, 0), turn)
         bounds[0].finish_phase(number, last, feeds)
+        for bound in bounds:
+            if bound.clock is not None:
+                bound.clock.passed()
         if phase.flag is None or bounds[0].flag(phase.flag, phase.at, feeds):
             return
     raise RuntimeError(f"{plan.name} is not done after {phase.most} passes")
@@ -118,7 +121,7 @@ class Job:
     def _parts(self) -> Iterator[list[Part]]:
         """Parts that are summed stay together, on one device."""
         group: list[Part] = []
-        for part in self.plan.parts():
+        for part in self.plan.parts(self.phase):
             group.append(part)
             if len(group) == self.plan.n_summed:
                 if self.done_set is not None and self.plan.chunk is not None and self.done_set.covers(*part[0]):
@@ -132,8 +135,9 @@ class Job:
         return next(self._groups, None)
 
     def run(self, bounds: list[BoundPlan]) -> None:
-        """Run all parts, in this thread where the plan has one thread of lanes and one binding."""
-        if len(bounds) == 1 and (len(self.plan.lanes) == 1 or self.plan.n_parts == 1):
+        """Run all parts, in this thread where the plan has one thread of lanes and one binding, or few rows are looked at."""
+        alone = len(self.plan.lanes) == 1 or self.plan.n_parts == 1 or self.plan.phases[self.phase].only
+        if len(bounds) == 1 and alone:
             self._inline(bounds[0])
         else:
             self.side_by_side(bounds)

@@ -146,8 +146,8 @@ class _Search:
         for rung in rungs:
             for size in sizes:
                 shape = self.tried.shape((self.cut(self.even(size, total)),), rung)
-                # What was recorded on another rung tells its time: only the memory of what is faster is worth a record.
-                if best is not None and not self.tried.foretold(*shape) < FASTER * self.tried.foretold(*best):
+                # What was recorded on another rung, or of larger parts, tells its time: only what may be faster is worth a record.
+                if best is not None and not self.tried.at_least(*shape) < FASTER * self.tried.foretold(*best):
                     continue
                 if self.fits(shape[0], rung):
                     best = shape if best is None else self.faster(best, shape)

@@ -180,10 +180,15 @@ class Plan:
         """Parts whose results are added up to one."""
         return self.cuts[-1].count if self.cuts and self.cuts[-1].sums else 1
 
-    def parts(self) -> Iterator[Part]:
-        """``(start, stop)`` along every cut, part after part."""
-        for index in itertools.product(*(range(cut.count) for cut in self.cuts)):
-            yield tuple(cut.range(i) for cut, i in zip(self.cuts, index))
+    def parts(self, phase: int = 0) -> Iterator[Part]:
+        """``(start, stop)`` along every cut, part after part of a phase."""
+        only = self.phases[phase].only
+        counts = [cut.count for cut in self.cuts]
+        if only:
+            counts[0] = len(only)
+        for index in itertools.product(*map(range, counts)):
+            part = [cut.range(i) for cut, i in zip(self.cuts, index)]
+            yield (only[index[0]], *part[1:]) if only else tuple(part)
 
     @cached_property
     def key(self) -> str:

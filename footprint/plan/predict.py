@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from footprint.plan.rates import Cost, Rates
-from footprint.plan.slots import Cut, Reach, Slot, Step
+from footprint.plan.slots import NOTHING, Cut, Reach, Slot, Step
 
 if TYPE_CHECKING:
     from footprint.plan.builder import Builder
@@ -29,6 +29,8 @@ class Crossed:
         Bytes across the bus.
     again
         Bytes that are read or written, over those of what is read and written: 1 where nothing is twice.
+    grows
+        Whether more parts of a job never take less: what is decoded in chunks may suit the smaller ones better.
     """
 
     read: float = 0.0
@@ -36,6 +38,7 @@ class Crossed:
     up: float = 0.0
     down: float = 0.0
     again: float = 1.0
+    grows: bool = True
 
 
 def crossed(b: Builder, rate: Rates) -> Crossed:
@@ -51,12 +54,13 @@ def crossed(b: Builder, rate: Rates) -> Crossed:
         phase = b.phases[step.phase]
         # Where the job is whole, what was filled stays for all passes.
         turns = phase.usual if phase.flag is not None and (b.cuts or not into) and step.when not in ("end", "once") else 1
-        elements = turns * _elements(slot, step, b.cuts)
+        elements = turns * _elements(slot, step, b.cuts, phase.only)
         nbytes = elements * slot.spec.itemsize
         seconds = nbytes / (rate.disk if slot.given.owner == "source" and slot.given.stored else rate.copy)
         if slot.given.decoding is not None:
             shape = slot.nominal(b.cuts)
             seconds += slot.given.decoding(shape) * elements / max(math.prod(shape), 1)
+            found.grows = False
         moved, once = moved + nbytes, once + slot.spec.nbytes
         crosses = elements * other.spec.itemsize
         if into:
@@ -79,15 +83,19 @@ def lane_seconds(
     return tuple(found.items())
 
 
-def _elements(slot: Slot, step: Step, cuts: Sequence[Cut]) -> float:
-    """Elements of a slot that a step fills or takes in one pass over all parts."""
+def _elements(slot: Slot, step: Step, cuts: Sequence[Cut], only: Sequence[tuple[int, int]] = ()) -> float:
+    """Elements of a slot that a step fills or takes in one pass over all parts, or ``only`` those ranges along the first cut."""
     if step.when == "end":
         return slot.spec.size
     reach, found = dict(slot.reach), float(slot.spec.size)
     for cut in cuts:
         if cut.axis in reach:
             n = slot.spec.length(cut.axis)
-            found *= extent(reach[cut.axis], cut, n)
+            if only and cut is cuts[0]:
+                windows = only if reach[cut.axis] == NOTHING else [reach[cut.axis].window(*one, n) for one in only]
+                found *= sum([stop - start for start, stop in windows]) / max(n, 1)
+            else:
+                found *= extent(reach[cut.axis], cut, n)
         elif not (cut.sums and step.when in ("first", "last")):
             # What has none of the axis comes with every part along it.
             found *= cut.count
@@ -96,6 +104,8 @@ def _elements(slot: Slot, step: Step, cuts: Sequence[Cut]) -> float:
 
 def extent(reach: Reach, cut: Cut, n: int) -> float:
     """Rows of all parts' windows together, as often as there are rows."""
+    if reach == NOTHING and n:
+        return 1.0
     return _rows(reach, cut, n) / max(n, 1)
 
 

@@ -104,6 +104,8 @@ class Given:
         Whether it lies in a file: what a source reads from memory comes as fast as a copy.
     lean
         Asks a source to hold nothing between reads, where the budget has no room for what it holds; False where it holds nothing.
+    loose
+        Whether any rows can be had by themselves for no more than their bytes: not where they lie in chunks, or are compressed.
     """
 
     space: str = "host"
@@ -113,6 +115,7 @@ class Given:
     decoding: Callable[[tuple[int, ...]], float] | None = field(default=None, compare=False, repr=False)
     stored: bool = field(default=True, compare=False, repr=False)
     lean: Callable[[], bool] | None = field(default=None, compare=False, repr=False)
+    loose: bool = False
 
     @property
     def strided(self) -> bool:
@@ -347,13 +350,15 @@ class Step:
 class Phase:
     """All parts once, or again until element ``at`` of the kept or output slot ``flag`` is not 0: ``most`` times at most.
 
-    ``usual`` is how often that is, mostly.
+    ``usual`` is how often that is, mostly. Where a phase looks at a few rows ``only``, its parts are these, as ``(start, stop)``
+    along the first cut, and none is larger than other phases' parts.
     """
 
     flag: int | None = None
     at: int = 0
     most: int = 1
     usual: int = 1
+    only: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)

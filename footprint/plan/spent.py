@@ -67,11 +67,15 @@ class Clock:
     ----------
     seconds, busy
         By name. A lane is one thread of a binding, so each name has one writer.
+    longest
+        Seconds of the longest lane in each of the passes that have ended, added up: what follows waits for all of a pass.
     """
 
     def __init__(self, waits_for: Backend | None = None, zero: float | None = None) -> None:
         self.seconds: dict[str, float] = {}
         self.busy: dict[str, Busy] = {}
+        self.longest = 0.0
+        self._before: dict[str, float] = {}
         self._backend, self._zero = waits_for, zero
 
     def start(self) -> float:
@@ -92,6 +96,11 @@ class Clock:
                 self.busy[name] = Busy()
             self.busy[name].add(since - self._zero, now - self._zero)
 
+    def passed(self) -> None:
+        """All lanes are through a pass."""
+        self.longest += max((spent - self._before.get(lane, 0.0) for lane, spent in self.seconds.items()), default=0.0)
+        self._before = dict(self.seconds)
+
 
 class Spent:
     """Of all jobs run in a `measuring` block, seconds by lane, and the most that a device held.
@@ -101,6 +110,8 @@ class Spent:
     predicted, measured
         What the plans said, and how long the lanes' threads were busy; neither has the time a lane waits for another. A GPU's
         threads only start what it computes, so its own time is not among what is measured.
+    longest
+        Seconds of the longest lane in every pass, added up: less than that a job cannot take, whatever overlaps.
     busy
         When, by lane, where it was made to know: from its making on, all devices together.
     held
@@ -111,6 +122,7 @@ class Spent:
     def __init__(self, when: bool = False) -> None:
         self.predicted: dict[str, float] = {}
         self.measured: dict[str, float] = {}
+        self.longest = 0.0
         self.busy: dict[str, Busy] = {}
         self.held: int | None = None
         self._zero = time.perf_counter() if when else None
@@ -136,6 +148,7 @@ class Spent:
                 self._holds(bound.backend)
             for lane in dict.fromkeys(lane for times in found for lane in times):
                 self.measured[lane] = self.measured.get(lane, 0.0) + max(times.get(lane, 0.0) for times in found)
+            self.longest += max(clock.longest for clock in clocks)
             for clock in clocks:
                 for lane, busy in clock.busy.items():
                     self.busy.setdefault(lane, Busy()).join(busy)

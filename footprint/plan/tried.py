@@ -72,12 +72,15 @@ class Known:
         How often what is carried is, by how the job is cut; not of plans that keep on the device what has crossed.
     work
         Seconds of lanes, and phases, by how the job is cut and whether parts are kept: the same on every rung.
+    grows
+        Whether, in all that was recorded, more parts never take less.
     """
 
     def __init__(self) -> None:
         self.sizes: dict[Shape, Size | None] = {}
         self.again: dict[tuple[Cut, ...], float] = {}
         self.work: dict[tuple[tuple[Cut, ...], bool], tuple[list[float], int]] = {}
+        self.grows = True
 
 
 class Tried:
@@ -152,16 +155,27 @@ class Tried:
 
     def total(self, plan: Plan) -> float:
         """Predicted seconds."""
-        times, lanes, phases = [t for _, t in plan.seconds], len(plan.lanes), len(plan.phases)
+        times, lanes, phases = [t for _, t in plan.seconds], len(plan.lanes), _whole(plan)
         return seconds_of(times, plan.n_parts, lanes, plan.copies, phases, self.limits.devices, self.rate.part)
 
     def foretold(self, cuts: tuple[Cut, ...], rung: Rung) -> float:
         """The same of a shape, as far as it is known without its record: where those cuts were tried on any rung; else none."""
         if (cuts, rung.keep) not in self._known.work:
             return 0.0
-        cuts, rung = self.shape(cuts, rung)
-        n = math.prod(cut.count for cut in cuts)
-        times, phases = self._known.work[cuts, rung.keep]
+        return self._by(cuts, cuts, rung)
+
+    def at_least(self, cuts: tuple[Cut, ...], rung: Rung) -> float:
+        """The same, and of parts along one axis that were not tried by what the next larger ones take, which is no more."""
+        if (cuts, rung.keep) in self._known.work or not self._known.grows or len(cuts) != 1:
+            return self.foretold(cuts, rung)
+        larger = [other for other, keep in self._known.work if keep == rung.keep and len(other) == 1]
+        larger = [other for other in larger if other[0].axis == cuts[0].axis and other[0].size >= cuts[0].size]
+        return self._by(min(larger, key=lambda other: other[0].size), cuts, rung) if larger else 0.0
+
+    def _by(self, work: tuple[Cut, ...], cuts: tuple[Cut, ...], rung: Rung) -> float:
+        """Predicted seconds of a shape whose lanes have the work of another."""
+        n, rung = math.prod(cut.count for cut in cuts), self.shape(cuts, rung)[1]
+        times, phases = self._known.work[work, rung.keep]
         return seconds_of(times, n, len(rung.lanes), min(rung.copies, n), phases, self.limits.devices, self.rate.part)
 
     def again(self, shape: Shape) -> float:
@@ -181,9 +195,15 @@ class Tried:
         plan = finish(builder, self.name, rung.lanes, min(rung.copies, parts))
         crossing = crossed(builder, self.rate)
         plan = replace(plan, seconds=lane_seconds(self.rate, self.job.cost, builder, crossing, self.job.extra(builder.cuts)))
+        self._known.grows &= crossing.grows
         if not rung.keep:
             self._known.again[cuts] = crossing.again
-        self._known.work[cuts, rung.keep] = [t for _, t in plan.seconds], len(plan.phases)
+        self._known.work[cuts, rung.keep] = [t for _, t in plan.seconds], _whole(plan)
         if self.smallest is None or plan.footprint.total < self.smallest.total:
             self.smallest = plan.footprint
         return plan
+
+
+def _whole(plan: Plan) -> int:
+    """Phases that look at all parts."""
+    return sum(not phase.only for phase in plan.phases)

@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 import footprint as fp
+from footprint.io.image import Image
+from footprint.kernels.sigma_clip.contract import glance_rows
+from footprint.plan.rates import rates
 from footprint.reference.sigma_clip import sigma_clip as reference
 
 
@@ -108,6 +111,41 @@ def test_blocks_change_no_bit(rng):
     assert fp.sigma_clip(image.astype(">f4"), memory=plan.footprint.total // 2, device="cpu") == whole
 
 
+# Lengths of axes of which few strips are looked at before the rest.
+LARGE = (530, 2052)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda r: r.standard_normal(LARGE, np.float32) + 100 * (r.random(LARGE) < 0.01),
+        lambda r: r.standard_normal(LARGE, np.float32) + r.standard_normal((LARGE[0], 1)),
+        lambda r: np.where(np.arange(LARGE[0])[:, None] < 500, np.nan, r.standard_normal(LARGE, np.float32)),
+    ],
+    ids=["strips tell", "strips differ", "strips are empty"],
+)
+def test_strips_that_are_looked_at_first_change_no_bit(rng, make):
+    image = make(rng).astype(np.float32)
+    whole = check(image, "cpu")
+    foreign = image.astype(">f4")
+    total = fp.plan_sigma_clip(LARGE, dtype=">f4", device="cpu").footprint.total
+    for memory in (total // 2, total // 4):
+        assert fp.sigma_clip(foreign, memory=memory, device="cpu") == whole
+
+
+def test_a_file_is_not_read_through_for_a_sample(rng, tmp_path, monkeypatch):
+    """Once for the clip, and once for the sources; rows between the strips are not asked for before."""
+    rows, plans, read = [], [], Image.read
+    np.save(tmp_path / "sky.npy", rng.standard_normal(LARGE, np.float32))
+    monkeypatch.setattr(Image, "read", lambda self, part, out: (rows.append(part.stop - part.start), read(self, part, out)))
+    with fp.open_image(tmp_path / "sky.npy") as sky:
+        # A few rows are looked at before there is a plan.
+        fp.find_sources(sky, memory="2MB", on_plan=lambda plan: (plans.append(plan), rows.clear()), device="cpu")
+    assert plans[0].n_parts > 2
+    assert sum(rows) == 2 * LARGE[0] + sum(stop - start for start, stop in glance_rows(LARGE[0] * LARGE[1], LARGE[1]))
+    assert dict(plans[0].seconds)["read"] == pytest.approx(4 * LARGE[1] * sum(rows) / rates(plans[0].limits).disk)
+
+
 @pytest.mark.parametrize("bad", [np.zeros((0, 4)), np.full((3, 3), np.nan), np.full((300, 300), np.inf)])
 def test_nothing_to_clip(bad):
     with pytest.raises(fp.ShapeError, match="image"):
@@ -198,3 +236,14 @@ def test_pixels_put_aside_are_sorted_whatever_their_values(rng, kind):
         wanted, half = np.sort(array), np.uint64(1 << (8 * array.itemsize - 1))
         sort_floats(array.view(bits), np.empty_like(array).view(bits), half)
         np.testing.assert_array_equal(array, wanted)
+
+
+def test_pixels_put_aside_are_sorted_whatever_room_is_left(rng):
+    from footprint.kernels.sigma_clip.clip_loops import sort_kept
+
+    for room in (50_000, 40_000, 30_000, 25_000, 20_000):
+        for values in (rng.standard_normal(20_000), np.full(20_000, 2.5), np.arange(20_000) % 3 - 1):
+            kept = np.full(room, np.nan, np.float32)
+            kept[:20_000] = values
+            sort_kept(kept[:20_000], kept[20_000:])
+            np.testing.assert_array_equal(kept[:20_000], np.sort(values.astype(np.float32)))

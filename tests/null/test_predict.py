@@ -235,3 +235,23 @@ def test_parts_that_would_retrieve_the_phase_of_many_rows_for_few_slices_are_mad
     assert _lane(tight, "compute") > 1.1 * _lane(plan, "compute")
     plain = [fp.plan_reconstruct((300, 1024, 512), memory=memory, **settings) for memory in ("1GB", "200MB")]
     assert _lane(plain[0], "compute") == pytest.approx(_lane(plain[1], "compute"), rel=0.02)
+
+
+def test_parts_that_larger_ones_show_to_be_slower_are_not_recorded(monkeypatch):
+    """Whatever the budget, the plan is the one of a search that records them all."""
+    recorded, record = [], Tried._record
+    monkeypatch.setattr(Tried, "_record", lambda self, cuts, rung: (recorded.append(cuts), record(self, cuts, rung))[1])
+
+    def plans():
+        recorded.clear()
+        found = []
+        for memory in ("3MB", "8MB", "30MB", None):
+            found.append(plan_convolve_rows((4096, 1024), (3, 1), method="direct", memory=memory, device="cpu"))
+            found.append(plan_convolve_rows((4096, 1024), (301, 1), method="direct", memory=memory, device="cpu"))
+            found.append(fp.plan_find_sources((4096, 1024), streamed=True, memory=memory, capacity=1000, device="cpu"))
+        return [(plan.key, plan.seconds, plan.choices, plan.slow) for plan in found], len(recorded)
+
+    skipping, few = plans()
+    monkeypatch.setattr(Tried, "at_least", Tried.foretold)
+    every, many = plans()
+    assert skipping == every and few < many

@@ -329,6 +329,7 @@ for line in sys.argv[1:]:
         "convolve noise.npy mask.npy -o b.npy --memory 2MB",
         "convolve noise.npy gaussian:sigma=4 -o d.npy --dtype float64",
         "convolve part.npy gaussian:sigma=3 -o e.npy",
+        "convolve noise.npy gaussian:sigma=2 -o k.npy",
         "convolve noise.npy box:301 -o h.npy",
         # Tiles of slices, from groups of angles.
         "reconstruct scan.nx -o c.h5 --method fourier --memory 1MB",

@@ -17,8 +17,11 @@ import hdf5plugin
 import numpy as np
 import pytest
 import tifffile
+from click.testing import CliRunner
 
 import footprint as fp
+from footprint.cli.main import main
+from footprint.io.image import Image
 from footprint.io.picture import is_picture
 from footprint.io.tiff_pages import open_tiff
 from tests.unit.io_files import frames, nxtomo
@@ -317,3 +320,16 @@ def test_what_a_library_says_of_damage_is_not_said_beside_our_sentence(tmp_path)
     words = [sys.executable, "-m", "footprint", "convolve", str(path), "box:3", "-o", str(tmp_path / "out.tif")]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 2 and done.stderr == f"footprint: {path}: holds no image.\n"
+
+
+@pytest.mark.parametrize(
+    "words", ["sources big.h5 -o x.csv", "convolve big.h5 gaussian:sigma=2 -o x.npy", "filter median big.h5 --size 3 -o x.npy"]
+)
+def test_a_chunk_larger_than_the_budget_is_refused_before_it_is_inflated(words, tmp_path, monkeypatch):
+    """Rows were looked at for blanks, or to load what decodes them: each took all of its chunk, whatever the budget."""
+    monkeypatch.chdir(tmp_path)
+    with h5py.File("big.h5", "w") as file:
+        file.create_dataset("image", (2500, 2500), "f4", chunks=(2500, 2500), compression="gzip")
+    monkeypatch.setattr(Image, "read", lambda *given: pytest.fail("it was read"))
+    result = CliRunner().invoke(main, [*words.split(), "--memory", "5MB", "--device", "cpu"])
+    assert isinstance(result.exception, fp.BudgetError), result.output

@@ -9,7 +9,7 @@ import pytest
 
 import footprint as fp
 from footprint.api.convolve_rows import convolve_rows
-from footprint.plan.spent import SPANS, SPENT, Busy, measuring
+from footprint.plan.spent import SPANS, SPENT, Busy, Clock, measuring
 
 IMAGE, MASK = np.ones((64, 48), np.float32), np.ones((3, 3))
 
@@ -36,6 +36,22 @@ def test_waiting_for_another_lane_is_not_being_busy():
         _rows(0.02, 41_500)
     assert spent.measured["read"] >= 0.04
     assert spent.measured["compute"] < spent.measured["read"] > spent.measured["write"]
+
+
+def test_passes_wait_for_one_another(rng):
+    """Lanes overlap within a pass alone: one is read for long, the other computed for long."""
+    clock = Clock()
+    for read, compute in ((3.0, 1.0), (1.0, 2.0)):
+        clock.seconds["read"] = clock.seconds.get("read", 0.0) + read
+        clock.seconds["compute"] = clock.seconds.get("compute", 0.0) + compute
+        clock.passed()
+    assert clock.longest == 5.0
+    image = rng.standard_normal((300, 257)).astype(">f4")
+    with measuring() as spent:
+        fp.find_sources(
+            image, memory=fp.plan_find_sources(image.shape, dtype=">f4", device="cpu").footprint.total // 2, device="cpu"
+        )
+    assert max(spent.measured.values()) <= spent.longest <= sum(spent.measured.values()) * 1.0001
 
 
 def test_what_a_device_takes_is_measured_beside(device):

@@ -7,7 +7,7 @@ from numba import prange
 
 from footprint.kernels.common.digits import sort_numbers
 from footprint.kernels.common.jit import njit
-from footprint.kernels.sigma_clip.contract import COUNT, HIGH, ITERATIONS, LOW, MEAN, MEDIAN, STD
+from footprint.kernels.sigma_clip.contract import COUNT, HIGH, ITERATIONS, LOW, MEAN, MEDIAN, SMALL, STD
 
 # What `numbers` and `marks` hold from pass to pass.
 CENTER, BULK_LO, WINDOW_LO, WINDOW_HI, BULK_HI, SUM, SQUARES, BOUND_LO, BOUND_HI, NEXT_ABOVE = range(10)
@@ -251,3 +251,17 @@ def sort_floats(keys, spare, half):
     for i in range(keys.size):
         key = np.uint64(keys[i])
         keys[i] = key ^ (sign if key & sign else every)
+
+
+def sort_kept(found, spare):
+    """Sort what is kept, piece by piece where there is no room for as much again; NumPy takes four times as long."""
+    n, bits, half = found.size, f"u{found.itemsize}", np.uint64(1 << (8 * found.itemsize - 1))
+    if SMALL < n <= spare.size:
+        sort_floats(found.view(bits), spare[:n].view(bits), half)
+        return
+    if n <= SMALL:
+        found.sort()
+        return
+    found.partition(n // 2)
+    sort_kept(found[: n // 2], spare)
+    sort_kept(found[n // 2 :], spare)

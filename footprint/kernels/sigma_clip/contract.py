@@ -9,13 +9,17 @@
 * ``turn``, ``first``  the number of the pass over the image, and the first row of the block in it.
 * ``size``, ``width``  pixels of the image and of a row; ``maxiters`` -1 for until nothing changes; ``zero``: the background is 0.
 
+``launch("sigma_clip.glance", block, stats, counts, *state, first=, size=, width=, sigma=, maxiters=, strict=, zero=)`` takes the
+rows of `glance_rows`, in order, before the first pass, which is then the one of ``turn`` 1; processors only.
+
 The clip ends when ``counts[DONE]`` is 1; until then the caller hands in all blocks once more. A launch that is given the whole
 image ends where `ends_at_once`. Not finite pixels are ignored; with none left, ``counts[COUNT]`` is 0.
 """
 
 from __future__ import annotations
 
-from math import gcd
+import math
+from functools import lru_cache
 
 from footprint.spec import ArraySpec, Limits
 
@@ -31,6 +35,8 @@ MUCH = 1 << 23
 # Bins that find a median, a power of two: fewer where they would outweigh the image.
 BINS, FEW_BINS = 2048, 512
 SAMPLE = 65536
+# Strips that are looked at first, and pixels of each: where there are so many times more of them, they tell of the whole.
+GLANCES, OF_EACH, WORTH = 64, 1024, 8
 
 
 def rows_per_strip(width: int) -> int:
@@ -56,9 +62,28 @@ def sample_stride(size: int, width: int) -> int:
     stride = -(-size // max(1, min(kept_capacity(size), SAMPLE)))
     if stride > 1:
         stride |= 1
-        while gcd(stride, max(width, 1)) != 1:
+        while math.gcd(stride, max(width, 1)) != 1:
             stride += 2
     return stride
+
+
+def glance_strips(size: int, width: int) -> tuple[int, ...]:
+    """The strips that are looked at first: one of each 64th of the image, not at equal distances, which rows might have, too.
+
+    There are none where the image has hardly more strips.
+    """
+    strips = size // max(width, 1) // rows_per_strip(width)
+    if strips < WORTH * GLANCES:
+        return ()
+    golden = (math.sqrt(5) - 1) / 2
+    return tuple(int((k + k * golden % 1) * strips / GLANCES) for k in range(GLANCES))
+
+
+@lru_cache(maxsize=4)
+def glance_rows(size: int, width: int) -> tuple[tuple[int, int], ...]:
+    """The rows of these strips, as ``(start, stop)``."""
+    rows = rows_per_strip(width)
+    return tuple((strip * rows, (strip + 1) * rows) for strip in glance_strips(size, width))
 
 
 def ends_at_once(limits: Limits) -> bool:

@@ -1,6 +1,7 @@
 """Exact sigma clipping in about one pass: the bulk of the pixels is only counted and summed, the rest is put aside and sorted.
 
-A sample foretells where the last bounds and the medians will be. One pass then sums the pixels well inside the bounds and keeps
+A sample foretells where the last bounds and the medians will be: that of a few strips, and one from everywhere where they
+differ too much to tell of the rest. One pass then sums the pixels well inside the bounds and keeps
 those beyond them or in a window round the median; every clip is made exactly on what was kept. A forecast that fails is noticed
 (a bound or the median falls among the pixels that were only counted), widened once, and then given up for passes that find
 each median by histograms of the ordered bits. Sums are added strip by strip in raster order: neither threads nor blocks change
@@ -51,7 +52,7 @@ from footprint.kernels.sigma_clip.clip_loops import (
     in_order,
     keep_strips,
     middle_of,
-    sort_floats,
+    sort_kept,
     sum_strips,
     take,
     take_all,
@@ -72,8 +73,12 @@ from footprint.kernels.sigma_clip.contract import (
     rows_per_strip,
     sample_stride,
 )
+from footprint.kernels.sigma_clip.glance import judged, taken, wanted, worth
 
-SAMPLING, SCANNING, COUNTING, ENDED = range(4)
+GLANCING, SAMPLING, SCANNING, COUNTING, ENDED = range(5)
+# Standard errors of a sample's pixels, as if none knew of another, that the strips' own may be for them to be trusted; and the
+# share of what may be put aside that a pass foretold by them may need. Strips of mere noise say up to so many times too much.
+_TRUSTED, _ROOM, _BY_CHANCE = 3.0, 0.8, 1.4
 
 
 def float_of(key: int, dtype: np.dtype) -> float:
@@ -115,6 +120,10 @@ def _read(flat, offset, kept, histogram, sums, numbers, marks, size, width, stri
     """Take in the pixels of one block."""
     strip, dtype = rows_per_strip(width) * width, flat.dtype
     strips = -(-flat.size // strip)
+    if marks[PHASE] == GLANCING:
+        marks[SEEN] += taken(flat, offset, size, width, kept)
+        return
+    marks[SEEN] += flat.size
     if marks[PHASE] == SAMPLING:
         marks[KEPT] = take(flat, offset, sample_stride(size, width), kept, marks[KEPT])
         return
@@ -145,12 +154,12 @@ def _read(flat, offset, kept, histogram, sums, numbers, marks, size, width, stri
         numbers[NEXT_ABOVE] = min(numbers[NEXT_ABOVE], sums[:strips, 4].min())
 
 
-def _forecast(kept, numbers, marks, stats, counts, sigma, maxiters, strict):
-    """Clip the sample; what it says of the end holds to some standard errors."""
+def _forecast(kept, numbers, marks, stats, counts, sigma, maxiters, strict, error=0.0):
+    """Clip the sample; what it says of the end holds to some standard errors, of which one is ``error`` at least."""
     clip_kept(kept, numbers, 0, 0, 0, -1, sigma, maxiters, strict, stats, counts)
     numbers[SHARE] = counts[COUNT] / kept.size
     numbers[END_LO], numbers[END_HI], numbers[END_MEDIAN] = stats[LOW], stats[HIGH], stats[MEDIAN]
-    numbers[ERROR] = stats[STD] / np.sqrt(kept.size)
+    numbers[ERROR] = max(stats[STD] / np.sqrt(kept.size), error)
     _start_scanning(numbers, marks, kept.dtype, stats[HIGH + 1], stats[HIGH + 2], strict)
 
 
@@ -270,14 +279,20 @@ def _worth_scanning(numbers, marks, n, median, std, capacity):
     return tails + (window + margins) * n < 0.95 * capacity
 
 
-def _sort(found, kept):
-    """Sort what is kept; behind it is room for as much again, if it is not too much."""
-    n = found.size
-    if n <= SMALL or 2 * n > kept.size:
-        found.sort()
+def _glanced(kept, numbers, marks, stats, counts, size, width, sigma, maxiters, strict):
+    """Scan by what the strips say where that will do; else nothing was learnt."""
+    n, error = judged(kept, size, width)
+    if n < wanted(size, width) // 2:
         return
-    bits, half = f"u{kept.itemsize}", np.uint64(1 << (8 * kept.itemsize - 1))
-    sort_floats(found.view(bits), kept[n : 2 * n].view(bits), half)
+    found = kept[:n]
+    sort_kept(found, kept[found.size :])
+    numbers[CENTER] = float(found[n // 2])
+    _forecast(found, numbers, marks, stats, counts, sigma, maxiters, strict, error / _BY_CHANCE)
+    edges = [kept.dtype.type(numbers[i]) for i in (BULK_LO, WINDOW_LO, WINDOW_HI, BULK_HI)]
+    below, first, last, above = (np.searchsorted(found, x, side) for x, side in zip(edges, ("left", "left", "right", "right")))
+    aside = (n - max(first - below, 0) - max(above - last, 0)) / n * size
+    if not error <= _TRUSTED * stats[STD] / np.sqrt(n) or aside > _ROOM * kept.size:
+        _begin(stats, counts, numbers, marks, SAMPLING)
 
 
 def _turn(kept, histogram, numbers, marks, stats, counts, size, width, sigma, maxiters, strict):
@@ -286,9 +301,13 @@ def _turn(kept, histogram, numbers, marks, stats, counts, size, width, sigma, ma
     if phase == COUNTING:
         _count_turn(histogram, numbers, marks, stats, counts, dtype, kept.size, sigma, maxiters, strict)
         return
+    if phase == GLANCING:
+        marks[PHASE], marks[KEPT] = SAMPLING, 0
+        _glanced(kept, numbers, marks, stats, counts, size, width, sigma, maxiters, strict)
+        return
     found = kept[: marks[KEPT]]
     if phase == SAMPLING:
-        _sort(found, kept)
+        sort_kept(found, kept[found.size :])
         numbers[CENTER] = float(found[found.size // 2]) if found.size else 0.0
         if sample_stride(size, width) == 1 and size <= SAMPLE:
             if found.size:
@@ -301,7 +320,7 @@ def _turn(kept, histogram, numbers, marks, stats, counts, size, width, sigma, ma
         return
     before = stats.copy(), counts.copy()
     if not marks[LOST] and found.size + marks[BULK]:
-        _sort(found, kept)
+        sort_kept(found, kept[found.size :])
         state = (marks[LEFT], marks[BULK], marks[TURNS], marks[FRESH])
         if clip_kept(found, numbers, *state, sigma, maxiters, strict, stats, counts):
             marks[PHASE] = ENDED
@@ -320,20 +339,19 @@ def _clip_block(block, first, stats, counts, kept, histogram, numbers, marks, su
     """Take in one block, and at the end of a pass turn to the next."""
     flat = block.reshape(-1)
     _read(flat, first * width, kept, histogram, sums, numbers, marks, size, width, strict)
-    marks[SEEN] += flat.size
-    if marks[SEEN] == size:
+    if marks[SEEN] == (wanted(size, width) if marks[PHASE] == GLANCING else size):
         marks[SEEN] = 0
         _turn(kept, histogram, numbers, marks, stats, counts, size, width, sigma, maxiters, strict)
 
 
-def _begin(stats, counts, numbers, marks) -> None:
+def _begin(stats, counts, numbers, marks, first=GLANCING) -> None:
     """Forget the image before."""
     stats[...] = np.nan
     counts[...] = 0
     numbers[...] = 0.0
     numbers[BOUND_LO], numbers[BOUND_HI] = -np.inf, np.inf
     marks[...] = 0
-    marks[FRESH] = -1
+    marks[FRESH], marks[PHASE] = -1, first
 
 
 def _clip_small(flat, kept, numbers, stats, counts, *, size, width, sigma, maxiters, strict):
@@ -352,7 +370,7 @@ def sigma_clip(block, stats, counts, kept, histogram, numbers, marks, sums, *, t
         _clip_small(block.reshape(-1), kept, numbers, stats, counts, **options)
     else:
         if turn == first == 0:
-            _begin(stats, counts, numbers, marks)
+            _begin(stats, counts, numbers, marks, GLANCING if worth(options["size"], options["width"]) else SAMPLING)
         while marks[PHASE] != ENDED:
             _clip_block(block, first, stats, counts, kept, histogram, numbers, marks, sums, **options)
             if block.size < options["size"]:
@@ -360,3 +378,10 @@ def sigma_clip(block, stats, counts, kept, histogram, numbers, marks, sums, *, t
         counts[DONE] = marks[PHASE] == ENDED
     if counts[DONE]:
         stats[BACKGROUND], stats[NOISE] = 0.0 if zero else stats[MEDIAN], stats[STD]
+
+
+def glance(block, stats, counts, kept, histogram, numbers, marks, *, first, zero, **options) -> None:
+    """See `footprint.kernels.sigma_clip.contract`."""
+    if not marks[SEEN]:
+        _begin(stats, counts, numbers, marks)
+    _clip_block(block, first, stats, counts, kept, histogram, numbers, marks, None, **options)
