@@ -179,8 +179,8 @@ class Tried:
         return seconds_of(times, n, len(rung.lanes), min(rung.copies, n), phases, self.limits.devices, self.rate.part)
 
     def again(self, shape: Shape) -> float:
-        """How often what is read and written is."""
-        return self._known.again[shape[0]]
+        """How often what is read and written is; without end where only plans that keep it were recorded."""
+        return self._known.again.get(shape[0], math.inf)
 
     def quickest(self) -> float:
         """The seconds of the fastest, whether it fits or not."""

@@ -18,6 +18,7 @@ from footprint.ops.search import Rules
 from footprint.ops.sigma_clip import SigmaClip
 from footprint.plan.slots import Given
 from footprint.spec import ArraySpec
+from tests.ways import lanes_aside
 
 
 def test_a_gpu_takes_the_image_whole_where_it_can(monkeypatch):
@@ -48,6 +49,17 @@ def test_several_gpus_take_what_goes_to_one_of_them_whole(given):
         limits, None, "sources", steps, [(one, Given()) for one in ins], [(one, Given()) for one in steps.out_specs(*ins)]
     )
     assert plan.n_parts == 1
+
+
+@pytest.mark.parametrize("dtype", ["uint16", "float32"])
+def test_parts_of_sizes_that_stay_alone_are_planned(dtype, monkeypatch):
+    """Sizes that seem slower are not recorded where every pass reads them again, and may be the best where they stay."""
+    lanes_aside(monkeypatch)
+    monkeypatch.setattr("footprint.ops.sigma_clip.usual_passes", lambda limits: 5)
+    for width in (700, 901, 1500):
+        for memory in (6e6, 12e6, 20e6):
+            plan = fp.plan_find_sources((1500, width), dtype=dtype, memory=memory, streamed=True, device="null:h100")
+            assert plan.footprint.total <= memory
 
 
 def test_a_gpu_counts_places_by_32_bits():
