@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from footprint.api._arrays import Array
-from footprint.api._call import Face, Stream
+from footprint.api._call import Face
 from footprint.api._fit import columns_of
 from footprint.api._light import Photometry
 from footprint.api._room import Room
@@ -19,7 +19,7 @@ from footprint.kernels.find_sources.contract import default_capacities as whole_
 from footprint.kernels.fit.contract import COLUMNS
 from footprint.kernels.windowed.contract import COLUMNS as PLACES
 from footprint.ops.fit import Fit
-from footprint.plan.faces import Region, Taker
+from footprint.plan.faces import Region
 from footprint.spec import ArraySpec
 
 # What `contrast` is unless it is given.
@@ -96,15 +96,13 @@ class Components(Islands):
         """What takes them."""
         found = super().sinks(capacity, local)
         if self.apart:
-            found.append(Stream(Taker(self._members), ArraySpec((capacity, 4), "int64"), key="catalogue"))
+            found.append(self._table(self._members, ArraySpec((capacity, 4), "int64")))
         if self.fit is not None:
-            found.append(Stream(Taker(self._fits), ArraySpec((capacity, COLUMNS), "float64"), key="catalogue"))
+            found.append(self._table(self._fits, ArraySpec((capacity, COLUMNS), "float64")))
         if self.light is not None:
-            found.append(
-                Stream(Taker(self._light), ArraySpec((capacity, self.light.op(capacity).columns), "float64"), key="catalogue")
-            )
+            found.append(self._table(self._light, ArraySpec((capacity, self.light.op(capacity).columns), "float64")))
         if self.windows is not None:
-            found.append(Stream(Taker(self._places), ArraySpec((capacity, PLACES), "float64"), key="catalogue"))
+            found.append(self._table(self._places, ArraySpec((capacity, PLACES), "float64")))
         return found
 
     def _sums(self, region: Region, moments: np.ndarray) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -123,7 +124,14 @@ class Islands:
     def sinks(self, capacity: int, local: bool = False) -> list[Face]:
         """What takes them, ``local`` with background and noise."""
         specs = table_specs(capacity, local)
-        return [Stream(Taker(take), spec, key="catalogue") for take, spec in zip((self._sums, self._boxes), specs)]
+        return [self._table(take, spec) for take, spec in zip((self._sums, self._boxes), specs)]
+
+    def _table(self, take: Callable[[Region, np.ndarray], None], spec: ArraySpec) -> Stream:
+        """What takes one table, of which no more than the rows that are used need come from a device."""
+        return Stream(Taker(take, rows=self._used), spec, key="catalogue")
+
+    def _used(self) -> int:
+        return max(int(self.count if isinstance(self.count, int) else self.count[0]), 0)
 
     def _sums(self, region: Region, moments: np.ndarray) -> None:
         count = int(self.count if isinstance(self.count, int) else self.count[0])

@@ -108,8 +108,13 @@ class Crossing:
         stage = step.refs[2]
         if stage.slot.spec.nbytes >= spec.nbytes and not isinstance(given, np.ndarray):
             self._lane(step.lane, stage, 0)
+            rows = getattr(given, "rows", None)
+            if rows is not None and (n := rows()) < spec.shape[0]:
+                spec, window = ArraySpec((n, *spec.shape[1:]), spec.dtype), ((window[0][0], window[0][0] + n), *window[1:])
+                view = self._view(block.ref, geometry, 0, spec, block.whole)
             host = self._host(stage, spec.shape, 0)
-            backend.read(host, view)
+            if spec.size:
+                backend.read(host, view)
             take_to(given, window, host)
             return
         if self._as_it_lies(block, lambda there, lies: backend.read(lies, there, wait=False)):

@@ -57,12 +57,19 @@ class Filler:
 
 
 class Taker:
-    """A sink that is a function; ``ordered`` see `Sink`, ``flush`` waits until what it took is durable."""
+    """A sink that is a function; ``ordered`` see `Sink`, ``flush`` waits until what it took is durable.
+
+    ``rows`` tells how many rows of a table it looks at, once that is known: more need not cross a bus.
+    """
 
     def __init__(
-        self, take: Callable[[Region, np.ndarray], None], ordered: bool = False, flush: Callable[[], None] | None = None
+        self,
+        take: Callable[[Region, np.ndarray], None],
+        ordered: bool = False,
+        flush: Callable[[], None] | None = None,
+        rows: Callable[[], int] | None = None,
     ) -> None:
-        self.take, self.ordered, self.flush = take, ordered, flush
+        self.take, self.ordered, self.flush, self.rows = take, ordered, flush, rows
 
 
 def put(dst: np.ndarray, src: np.ndarray) -> None:
