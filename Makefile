@@ -21,6 +21,7 @@ gpu-check:  ## the whole backend suite on CUDA and on OpenCL of this machine, an
 gpu-bench:  ## rates of every kernel beside its peers and floor, a slice larger than its budget, and the ladder
 	$(PYTHON) -m benchmarks.gpu
 	$(PYTHON) -m benchmarks.gpu_tomography
+	$(PYTHON) -m benchmarks.gpu_sources
 	$(PYTHON) -m benchmarks.gpu_fbp
 	$(PYTHON) -m benchmarks.fbp_large
 	$(PYTHON) -m benchmarks.fbp_large --method fourier --memory 4.3GB

@@ -138,3 +138,19 @@ def test_places_have_all_of_32_bits(backend, rng):
     np.testing.assert_allclose(far[:, SUM_Y], near[:, SUM_Y], rtol=0, atol=1e-6)
     others = [column for column in range(MOMENTS) if column != SUM_Y]
     np.testing.assert_array_equal(far[:, others], near[:, others])
+
+
+def test_rows_without_sources_do_not_cross(backend, device, rng, monkeypatch):
+    need_gpu(backend)
+    image = np.zeros((200, 300), "f4")
+    image[20:180:40, 20:280:40] = 9
+    image += rng.normal(0, 0.1, image.shape).astype("f4")
+    crossed = []
+    read = type(backend).read
+    monkeypatch.setattr(
+        type(backend), "read", lambda self, dst, *rest, **how: (crossed.append(dst.shape), read(self, dst, *rest, **how))[1]
+    )
+    for there, n in ((image, 28), (np.minimum(image, 1), 0)):
+        crossed.clear()
+        assert len(fp.find_sources(there, 30, lesson=True, capacity=500, device=device)) == n
+        assert {shape[0] for shape in crossed if len(shape) == 2} == ({n} if n else set())
