@@ -1,8 +1,9 @@
-"""The same calls by two devices: ``python -m benchmarks.beside [--devices cuda:0,opencl:0] [--turns 3]``.
+"""The same calls by two devices: ``python -m benchmarks.beside [--turns 3] [--only sources]``.
 
 Every device has processes of its own, which take turns: in one process a GPU takes .3 ms to go from what one driver asked for to
 what the other does, and results lie in pages that the other has pinned. Calls start from NumPy arrays. A row has the median of
-milliseconds of each, and the ratio of the second to the first.
+milliseconds of each, and the ratio of the second to the first; processes differ by up to a third in calls that the host is busy
+with, so that a ratio near a bound needs more turns.
 """
 
 from __future__ import annotations
@@ -55,10 +56,12 @@ def rows(n: int = 2048) -> Iterator[tuple[str, np.ndarray, Call]]:
     )
 
 
-def alone(device: str) -> None:
+def alone(device: str, only: str) -> None:
     """Milliseconds of each call, once it has been made twelve times, as lines of JSON."""
     warnings.simplefilter("ignore")
     for name, array, call in rows():
+        if only not in name:
+            continue
         took = []
         for _ in range(52):
             begun = time.perf_counter()
@@ -71,15 +74,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--devices", default="cuda:0,opencl:0")
     parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--only", default="", metavar="WORD", help="calls whose names have it")
     parser.add_argument("--alone", metavar="DEVICE", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.alone:
-        alone(options.alone)
+        alone(options.alone, options.only)
         return
     devices, found = options.devices.split(","), dict[str, dict[str, list[float]]]()
     for _ in range(options.turns):
         for device in devices:
-            command = [sys.executable, "-m", "benchmarks.beside", "--alone", device]
+            command = [sys.executable, "-m", "benchmarks.beside", "--alone", device, "--only", options.only]
             for line in subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines():
                 name, took = json.loads(line)
                 found.setdefault(name, {}).setdefault(device, []).extend(took)
