@@ -1,5 +1,7 @@
 """Clips against a float64 sort: counts, iterations and medians are equal, sums agree to rounding."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -131,6 +133,16 @@ def test_strips_that_are_looked_at_first_change_no_bit(rng, make):
     total = fp.plan_sigma_clip(LARGE, dtype=">f4", device="cpu").footprint.total
     for memory in (total // 2, total // 4):
         assert fp.sigma_clip(foreign, memory=memory, device="cpu") == whole
+
+
+def test_a_pass_begins_at_the_first_row_though_strips_end_before_the_last():
+    """Sums go down the image from its top: a pass that began behind the last strip added them up in another order."""
+    image = np.random.default_rng(0).standard_normal((1100, 2052)) * np.linspace(0.5, 1.5, 1100)[:, None]
+    rows = SimpleNamespace(shape=image.shape, dtype=image.dtype, read=lambda part, out: np.copyto(out, image[part]))
+    assert max(stop for _, stop in glance_rows(image.size, image.shape[1])) < len(image)
+    with pytest.raises(fp.BudgetError) as caught:
+        fp.sigma_clip(rows, memory=1000, device="cpu")
+    assert fp.sigma_clip(rows, memory=caught.value.smallest, device="cpu") == fp.sigma_clip(image, device="cpu")
 
 
 def test_a_file_is_not_read_through_for_a_sample(rng, tmp_path, monkeypatch):

@@ -90,6 +90,13 @@ MUTANTS = [
         "the sample depends on the parts",
     ),
     Mutant(
+        "footprint/kernels/sigma_clip/cpu.py",
+        "else size) and not more:",
+        "else size):",
+        ("tests/backend/test_sigma_clip.py::test_a_pass_begins_at_the_first_row_though_strips_end_before_the_last",),
+        "a pass begins behind the last strip that was looked at",
+    ),
+    Mutant(
         "footprint/api/_blank.py",
         "(budget is None or beside <= budget)",
         "True",

@@ -335,11 +335,13 @@ def _turn(kept, histogram, numbers, marks, stats, counts, size, width, sigma, ma
         _start_scanning(numbers, marks, dtype, *medians, strict)
 
 
-def _clip_block(block, first, stats, counts, kept, histogram, numbers, marks, sums, *, size, width, sigma, maxiters, strict):
-    """Take in one block, and at the end of a pass turn to the next."""
+def _clip_block(
+    block, first, stats, counts, kept, histogram, numbers, marks, sums, *, size, width, sigma, maxiters, strict, more=False
+):
+    """Take in one block, and at the end of a pass turn to the next; with ``more`` to come, it would not begin at the first row."""
     flat = block.reshape(-1)
     _read(flat, first * width, kept, histogram, sums, numbers, marks, size, width, strict)
-    if marks[SEEN] == (wanted(size, width) if marks[PHASE] == GLANCING else size):
+    if marks[SEEN] == (wanted(size, width) if marks[PHASE] == GLANCING else size) and not more:
         marks[SEEN] = 0
         _turn(kept, histogram, numbers, marks, stats, counts, size, width, sigma, maxiters, strict)
 
@@ -371,8 +373,9 @@ def sigma_clip(block, stats, counts, kept, histogram, numbers, marks, sums, *, t
     else:
         if turn == first == 0:
             _begin(stats, counts, numbers, marks, GLANCING if worth(options["size"], options["width"]) else SAMPLING)
+        more = first * options["width"] + block.size < options["size"]
         while marks[PHASE] != ENDED:
-            _clip_block(block, first, stats, counts, kept, histogram, numbers, marks, sums, **options)
+            _clip_block(block, first, stats, counts, kept, histogram, numbers, marks, sums, more=more, **options)
             if block.size < options["size"]:
                 break
         counts[DONE] = marks[PHASE] == ENDED
