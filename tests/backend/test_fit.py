@@ -259,3 +259,12 @@ def test_bad_fits_are_named(rng):
     with pytest.raises(fp.ArgumentError, match="fit: got 'round'"):
         fp.find_sources(image, fit="round", device="cpu")
     assert "fit_x" in fp.find_sources(image, 50, fit="gaussian", device="cpu").colnames
+
+
+def test_a_pixel_that_drowns_all_others_is_fitted(device, rng):
+    """Its Gaussian is round to the last bit, and a round one's angle has no slope: 0 was divided by 0."""
+    image = rng.standard_normal((40, 40), np.float32)
+    image[20, 20] = 1e36
+    found = fp.find_sources(image, deblend=True, fit="gaussian", device=device)
+    assert (found["fit_x"][0], found["fit_y"][0]) == (20, 20)
+    assert np.isclose(found["fit_a"][0], found["fit_b"][0]) and 0 < found["fit_a_err"][0] < 1e-30

@@ -85,4 +85,11 @@ MUTANTS = [
         "a merge of a cell's values leaves out a step",
         devices="opencl",
     ),
+    Mutant(
+        "footprint/kernels/fit/solver.py",
+        '@njit(cache=True, nogil=True, error_model="numpy")\ndef slopes(',
+        "@njit(cache=True, nogil=True)\ndef slopes(",
+        ("tests/backend/test_fit.py::test_a_pixel_that_drowns_all_others_is_fitted",),
+        "the angle of a fit that is round to the last bit is divided by 0",
+    ),
 ]

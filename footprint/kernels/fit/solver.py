@@ -333,7 +333,7 @@ def variance(slope, cov, first, m):
     return max(total, 0.0)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def slopes(p, m, out, found):
     """Of what is `told`, by the parameters."""
     found[:, :] = 0.0
