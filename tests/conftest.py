@@ -81,7 +81,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 # Texts of which there is a program for every border, mask, length or dtype, each for a run or two of a few pixels.
 _MANY = ("convolve.knl", "separable.knl", "column.knl", "rank_filter.knl", "rank_chosen.knl", "pad.knl", "pad_fill.knl")
-_MANY += ("fft.knl", "fft_lines.knl", "ramp_filter.knl", "paganin.knl")
+_MANY += ("fft.knl", "fft_lines.knl", "ramp_filter.knl", "paganin.knl", "mesh_cells.knl")
 # Whether the test that runs is marked as one whose programs of any text run for so short.
 _short = False
 

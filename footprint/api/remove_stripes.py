@@ -172,7 +172,8 @@ def check_used(name: str, settings: Any) -> None:
     known = {each for used in _USED.values() for each in used}
     idle = [key for key in settings if key in known.difference(_USED.get(method, known))]
     if idle:
-        raise ArgumentError(name, f"the setting {idle[0]!r}", f"some of {', '.join(_USED[method])}, the settings of {method}")
+        wanted = f"only what {method!r} uses: {', '.join(_USED[method])}"
+        raise ArgumentError(name, f"the setting {idle[0]!r}", wanted)
 
 
 def _above(name: str, value: Any) -> float:

@@ -115,7 +115,7 @@ def test_no_steps_are_the_usual_ones(scan, tmp_path):
         ("--rings sorting:size", "--rings 'size' size=31"),
         ("--rings sorting:size=wide", "size 'wide' whole"),
         ("--rings sorting:scale=3", "rings 'scale' snr"),
-        ("--rings sorting:snr=3", "rings 'snr' size, settings sorting."),
+        ("--rings sorting:snr=3", "rings 'snr' only 'sorting' size."),
         ("--sino-normalization division", "normalization division without array"),
         ("--sino-normalization division:file=gone.npy", "gone.npy no such file"),
         ("--sino-normalization division:array=3", "--sino-normalization file=FILE"),
