@@ -183,3 +183,16 @@ def test_bad_images():
         fp.background(image, out=(image, np.empty_like(image)))
     level, noise = fp.background(image * 3)
     assert np.all(level == 3) and np.all(noise == 0)
+
+
+def test_pixels_beyond_float32_are_clipped_like_others(device, rng):
+    """They were infinite, so that 0 times infinity came into sums, and the first of a cell took the digits of all others."""
+    image = rng.normal(0, 1, (64, 64))
+    plain = fp.background(image, 32, filter_size=1, device=device)
+    for far in (1e39, -1.797e308):
+        image[3, 3] = far
+        assert np.allclose(fp.background(image, 32, filter_size=1, device=device), plain, atol=0.02)
+    image[3, 3] = 0
+    for far, dtype in ((1e39, "f8"), (-3.4e38, "f4")):
+        image[0, 0] = far
+        assert np.allclose(fp.background(image.astype(dtype), 32, filter_size=1, device=device), plain, atol=0.02)

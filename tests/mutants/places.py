@@ -92,4 +92,12 @@ MUTANTS = [
         ("tests/backend/test_fit.py::test_a_pixel_that_drowns_all_others_is_fitted",),
         "the angle of a fit that is round to the last bit is divided by 0",
     ),
+    Mutant(
+        "footprint/kernels/mesh/mesh_cells.knl",
+        "d > FARTHEST ? FARTHEST :",
+        "",
+        ("tests/backend/test_background.py::test_pixels_beyond_float32_are_clipped_like_others",),
+        "a pixel beyond float32 takes 0 times infinity into its cell's sums",
+        devices="opencl",
+    ),
 ]

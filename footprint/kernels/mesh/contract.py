@@ -2,10 +2,10 @@
 
 ``launch("mesh.cells", image, cells, first=, size=, kappa=, good=, up=, more=)``: ``image`` float32 or float64, rows from ``first``
 on, a multiple of ``size``; ``cells`` float64 (2, ny, nx): background and noise of each cell of size x size pixels, NaN where fewer
-than ``good`` of its pixels are finite. Values are float32 about the cell's first. Those further than ``kappa`` deviations from the
-median are clipped until none is; then, as sources only add, a normal distribution cut off at ``up`` deviations over the
-background is matched to what lies below. Where ``up`` is 0 the clip's own mode (2.5 median - 1.5 mean, or the median of skew
-cells) is taken. A noise is told as ``more`` times what was found.
+than ``good`` of its pixels are finite. Values are float32 about the cell's first that is less than HUGE, as what stands for no data
+may be more. Those further than ``kappa`` deviations from the median are clipped until none is; then, as sources only add, a normal
+distribution cut off at ``up`` deviations over the background is matched to what lies below. Where ``up`` is 0 the clip's own mode
+(2.5 median - 1.5 mean, or the median of skew cells) is taken. A noise is told as ``more`` times what was found.
 
 ``launch("mesh.smooth", cells, smooth, width=)``: cells without values get the median of the nearest ring that has any, then each
 the median of ``width`` x ``width``, beyond the edges by the table turned about its end, so that a slope stays one. ``smooth``
@@ -24,6 +24,8 @@ from footprint.spec import ArraySpec, Limits
 
 # A cut-off normal needs some pixels to be told; fewer keep the clip's own. Turns of its search.
 FEW, TURNS = 64, 50
+# From here on a value would take the digits of what is told from it.
+HUGE = 1e30
 # On the CPU, values that tell where a cell's lie, and values that are looked at at once.
 SAMPLE, AT_ONCE = 64, 64
 

@@ -9,7 +9,7 @@ from numba import prange
 
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import await_rows
-from footprint.kernels.mesh.contract import AT_ONCE, FEW, TURNS
+from footprint.kernels.mesh.contract import AT_ONCE, FEW, HUGE, TURNS
 from footprint.kernels.mesh.lines import knots, lay_parts, line, place
 from footprint.kernels.mesh.near import (
     FAR,
@@ -135,17 +135,21 @@ def _cell(a, n, kappa, up, hazard, tails, few):
 
 @njit(cache=True, nogil=True)
 def _first_finite(image, y0, y1, x0, x1):
-    """The first value of a cell that is finite; the first of all where none is."""
+    """The first value of a cell that is less than HUGE; where none is the first that is finite, or of all."""
+    first, found = image[y0, x0], False
     for y in range(y0, y1):
         for x in range(x0, x1):
-            if math.isfinite(image[y, x]):
-                return image[y, x]
-    return image[y0, x0]
+            v = image[y, x]
+            if abs(v) < HUGE:
+                return v
+            if not found and math.isfinite(v):
+                first, found = v, True
+    return first
 
 
 @njit(cache=True, nogil=True)
 def _gather(image, y0, y1, x0, x1, a):
-    """What is finite of a cell, told from the first that is; how many, and that first.
+    """What is finite of a cell, told from the first (see `_first_finite`); how many, and that first.
 
     In the image's own dtype: a difference of float32 is the same when it is rounded once.
     """

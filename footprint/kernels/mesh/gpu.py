@@ -8,11 +8,11 @@ import numpy as np
 
 from footprint.kernels.common.launch import A, Argument, Defines, Launch, Program, W
 from footprint.kernels.common.load import c_type
-from footprint.kernels.mesh.contract import FEW, TURNS
+from footprint.kernels.mesh.contract import FEW, HUGE, TURNS
 from footprint.kernels.threshold.gpu import groups_for
 from footprint.spec import ArraySpec, Limits
 
-# Values of a cell that an item sorts, and items at least and at most: 17 KiB on the chip, so that several cells fit at once.
+# Values of a cell that an item sorts, and items at least and at most: 25 KiB on the chip, so that several cells fit at once.
 EACH, ITEMS = 16, (32, 256)
 # Items that share a core, so that one cell's barriers are another's time: compilers keep to the registers that leaves.
 RESIDENT = 1536
@@ -34,7 +34,7 @@ def cells_program(
     sorted_ = 1 << log <= EACH * ITEMS[1]
     items = (1 << log) // EACH if sorted_ else ITEMS[1]
     shape = ("NT", items), ("SORTED", int(sorted_)), ("LOG", log), ("MIN_GROUPS", min(32, RESIDENT // items))
-    defines: Defines = (("T", c_type(image.dtype)), *shape, ("FEW", FEW), ("TURNS", TURNS))
+    defines: Defines = (("T", c_type(image.dtype)), *shape, ("FEW", FEW), ("TURNS", TURNS), ("HUGE", HUGE))
     height, width = image.shape
     ny, nx = cells.shape[1:]
     args: tuple[Argument, ...] = (A(0), A(1), np.int32(height), np.int32(width), np.int32(size), np.int32(nx), np.int32(ny * nx))
