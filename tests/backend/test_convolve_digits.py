@@ -24,7 +24,7 @@ def lost(got, image, mask):
 def test_float32_keeps_its_digits_under_masks_of_any_size(size, device, rng):
     in_turn(device, SIZES.index(size), 2)
     shape = tuple(k + more for k, more in zip(size, (3, 40)[-len(size) :]))
-    images = [np.full(shape, value, "f4") for value in (6852.7, 1.0, 3.3, 0.7)]
+    images = [np.full(shape, value, "f4") for value in (6852.7, 1986.8945, 3.3, 0.7)]
     images += [rng.random(shape, "f4"), rng.standard_normal(shape, "f4")]
     for mask in (np.full(size, 1 / np.prod(size)), rng.random(size)):
         weights = mask.astype("f4").astype("f8")
