@@ -24,6 +24,7 @@ without a look at what it leaves, and who has no neighbour that moved stays as i
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from footprint.spec import ArraySpec, Limits
 
@@ -46,6 +47,11 @@ POINT, LEAST, MOST = 0.5, 0.9, 3.0
 LANES, SUMS = 4, 22
 # Neighbours that a thread has at hand.
 LISTED = 256
+
+
+def radius_of(stamps: Any) -> int:
+    """Pixels of a window to either side of a peak, of the windows or their spec."""
+    return (math.isqrt(stamps.shape[1]) - 1) // 2
 
 
 def stamp_on_mesh_work(

@@ -9,20 +9,35 @@ from numba import prange
 
 from footprint.kernels.common.cells import cell, sort
 from footprint.kernels.common.jit import njit
-from footprint.kernels.common.vectors import alone, await_rows
+from footprint.kernels.common.vectors import alone
 from footprint.kernels.find_sources.contract import LABEL, PEAK, PIXELS, SPREAD, X_PEAK, XX, XY, Y_PEAK, YY
-from footprint.kernels.fit.contract import CHI2, HEIGHT, LANES, LEAST, MAJOR, MINOR, MOST, POINT, SETTLED, SUMS, THETA, X, Y, kinds
+from footprint.kernels.fit.contract import (
+    CHI2,
+    HEIGHT,
+    LANES,
+    LEAST,
+    MAJOR,
+    MINOR,
+    MOST,
+    POINT,
+    SETTLED,
+    SUMS,
+    THETA,
+    X,
+    Y,
+    kinds,
+    radius_of,
+)
 from footprint.kernels.fit.grid import lay
 from footprint.kernels.fit.on_mesh import stamp_on_mesh
 from footprint.kernels.fit.solver import copy, equations, errors, fit, layout, look, ready, take_off, told
+from footprint.kernels.fit.windows import ask_ahead, opened, window
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
 
 # Full width at half maximum in standard deviations.
 _WIDTH = 2.0 * math.sqrt(2.0 * math.log(2.0))
 # Cells that a thread takes one after another: near each other, so that they have neighbours in common.
 _RUN = 64
-# Sources whose windows are brought near before they are copied.
-_AHEAD = 2
 
 
 @njit(cache=True, parallel=True, nogil=True)
@@ -30,22 +45,18 @@ def _stamp(block, boxes, n, stamps, radius, first):
     rows, width = block.shape
     side = 2 * radius + 1
     for k in prange(n):
-        if first == 0:
-            # Of no more rows than there are sources: there may be room for ten times as many.
-            stamps[k, :] = np.nan
-        if boxes[k, PIXELS] <= 0 or boxes[k, LABEL] <= 0:
+        if not opened(k, boxes, stamps, first):
             continue
-        y0, x0 = boxes[k, Y_PEAK] - radius, boxes[k, X_PEAK] - radius
-        for y in range(max(y0, first), min(y0 + side, first + rows)):
-            for x in range(max(x0, 0), min(x0 + side, width)):
+        y0, x0, low, high, begin, end = window(k, boxes, radius, first, rows, width)
+        for y in range(low, high):
+            for x in range(begin, end):
                 stamps[k, (y - y0) * side + x - x0] = block[y - first, x]
 
 
 def stamp(block, boxes, count, stamps, *, first) -> None:
     """See `footprint.kernels.fit.contract`."""
     if 0 <= count[0] <= boxes.shape[0]:
-        radius = (math.isqrt(stamps.shape[1]) - 1) // 2
-        _stamp(block, boxes, int(count[0]), stamps, radius, first)
+        _stamp(block, boxes, int(count[0]), stamps, radius_of(stamps), first)
 
 
 @njit(cache=True, nogil=True)
@@ -61,20 +72,12 @@ def _stamp_over(block, level, spread, boxes, n, stamps, radius, first):
     rows, width = block.shape
     side = 2 * radius + 1
     for k in prange(n):
-        if first == 0:
-            stamps[k, :] = np.nan
-        if boxes[k, PIXELS] <= 0 or boxes[k, LABEL] <= 0:
+        if not opened(k, boxes, stamps, first):
             continue
-        if k + _AHEAD < n:
-            # Windows are short rows from far-off memory; no source is near the one before.
-            y0, x0 = boxes[k + _AHEAD, Y_PEAK] - radius, max(boxes[k + _AHEAD, X_PEAK] - radius, 0)
-            low, high = max(y0, first), min(y0 + side, first + rows)
-            if low < high and x0 < width:
-                for part in (block, level, spread):
-                    await_rows(part, (low - first) * width + x0, width, high - low, min(side, width - x0))
-        y0, x0 = boxes[k, Y_PEAK] - radius, boxes[k, X_PEAK] - radius
-        begin, end = max(x0, 0), min(x0 + side, width)
-        for y in range(max(y0, first), min(y0 + side, first + rows)):
+        for part in (block, level, spread):
+            ask_ahead(part, k, n, boxes, radius, first)
+        y0, x0, low, high, begin, end = window(k, boxes, radius, first, rows, width)
+        for y in range(low, high):
             r, to = y - first, (y - y0) * side + begin - x0
             _row_over(block[r, begin:end], level[r, begin:end], spread[r, begin:end], stamps[k, to : to + end - begin])
 
@@ -82,8 +85,7 @@ def _stamp_over(block, level, spread, boxes, n, stamps, radius, first):
 def stamp_over(block, level, spread, boxes, count, stamps, *, first) -> None:
     """See `footprint.kernels.fit.contract`."""
     if 0 <= count[0] <= boxes.shape[0]:
-        radius = (math.isqrt(stamps.shape[1]) - 1) // 2
-        _stamp_over(block, level, spread, boxes, int(count[0]), stamps, radius, first)
+        _stamp_over(block, level, spread, boxes, int(count[0]), stamps, radius_of(stamps), first)
 
 
 @njit(cache=True, nogil=True)

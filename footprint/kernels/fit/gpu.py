@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from footprint.kernels.common.launch import A, Argument, Launch, Program, W
 from footprint.kernels.common.load import c_type
 from footprint.kernels.common.ordered import order_specs, ordered
-from footprint.kernels.fit.contract import ENOUGH, LEAST, MOST, NOTHING, POINT, SETTLED, STEPS, kinds
+from footprint.kernels.fit.contract import ENOUGH, LEAST, MOST, NOTHING, POINT, SETTLED, STEPS, kinds, radius_of
 from footprint.kernels.threshold.gpu import groups_for
 from footprint.spec import ArraySpec, Limits
 
@@ -32,16 +30,12 @@ def stamp_over_program(
     return _stamped(limits, block, stamps, True, first)
 
 
-def _radius(stamps: ArraySpec) -> int:
-    return (math.isqrt(stamps.shape[1]) - 1) // 2
-
-
 def _stamped(limits: Limits, block: ArraySpec, stamps: ArraySpec, maps: bool, first: int) -> Program:
     if block.size == 0 or stamps.size == 0:
         return Program(())
     arrays: tuple[Argument, ...] = tuple(A(i) for i in range(6 if maps else 4))
     place = (np.int64(first), np.int64(block.shape[0]), np.int64(block.shape[1]))
-    shape: tuple[Argument, ...] = (np.int64(stamps.shape[0]), np.int32(_radius(stamps)), *place)
+    shape: tuple[Argument, ...] = (np.int64(stamps.shape[0]), np.int32(radius_of(stamps)), *place)
     defines = (("T", c_type(block.dtype)), ("MAPS", int(maps)))
     grid = (groups_for(limits, stamps.size), 1, 1)
     return Program((Launch("fit_stamp.knl", "fit_stamp", grid, (256, 1, 1), (*arrays, *shape), defines),))

@@ -8,12 +8,10 @@ import numpy as np
 from numba import prange
 
 from footprint.kernels.common.jit import njit
-from footprint.kernels.common.vectors import await_rows
-from footprint.kernels.find_sources.contract import LABEL, PIXELS, X_PEAK, Y_PEAK
+from footprint.kernels.fit.contract import radius_of
+from footprint.kernels.fit.windows import ask_ahead, opened, window
 from footprint.kernels.mesh.lines import cell_of, knots, lay_parts, line, place
 
-# Sources whose windows are brought near before they are copied.
-_AHEAD = 2
 # Of a unit of bend, what a spline is off the line between two cells by, at most, on both sides together; how far in cells it may
 # go on beyond the last centre.
 _BULGE, _BEYOND = 0.13, 0.5
@@ -59,20 +57,11 @@ def _stamp_on_mesh(block, smooth, boxes, n, stamps, radius, first, size, known, 
     for t in prange(threads):
         a, bend, level, spread = known[t, 0], known[t, 1], maps[t, 0], maps[t, 1]
         for k in range(n * t // threads, n * (t + 1) // threads):
-            if first == 0:
-                stamps[k, :] = np.nan
-            if boxes[k, PIXELS] <= 0 or boxes[k, LABEL] <= 0:
+            if not opened(k, boxes, stamps, first):
                 continue
-            if k + _AHEAD < n:
-                # Windows are short rows from far-off memory; no source is near the one before.
-                y0, x0 = boxes[k + _AHEAD, Y_PEAK] - radius, max(boxes[k + _AHEAD, X_PEAK] - radius, 0)
-                low, high = max(y0, first), min(y0 + side, first + rows)
-                if low < high and x0 < width:
-                    await_rows(block, (low - first) * width + x0, width, high - low, min(side, width - x0))
-            y0, x0 = boxes[k, Y_PEAK] - radius, boxes[k, X_PEAK] - radius
-            begin, end = max(x0, 0), min(x0 + side, width)
+            ask_ahead(block, k, n, boxes, radius, first)
+            y0, x0, low, high, begin, end = window(k, boxes, radius, first, rows, width)
             cell, stop = cell_of(begin, size, cells), min(cell_of(end - 1, size, cells) + 2, cells)
-            low, high = max(y0, first), min(y0 + side, first + rows)
             if low >= high:
                 continue
             sure = _noisy(smooth, cell_of(low, size, down), min(cell_of(high - 1, size, down) + 2, down), cell, stop)
@@ -89,5 +78,4 @@ def _stamp_on_mesh(block, smooth, boxes, n, stamps, radius, first, size, known, 
 def stamp_on_mesh(block, smooth, boxes, count, stamps, known, parts, maps, *, first, size) -> None:
     """See `footprint.kernels.fit.contract`."""
     if 0 <= count[0] <= boxes.shape[0]:
-        radius = (math.isqrt(stamps.shape[1]) - 1) // 2
-        _stamp_on_mesh(block, smooth, boxes, int(count[0]), stamps, radius, first, size, known, parts, maps)
+        _stamp_on_mesh(block, smooth, boxes, int(count[0]), stamps, radius_of(stamps), first, size, known, parts, maps)
