@@ -37,6 +37,33 @@ def test_columns_have_the_same_bits_at_every_budget_and_keep_nan_apart(rng):
         np.testing.assert_array_equal(fp.convolve(image, mask, memory=caught.value.smallest + more, **DIRECT), want)
 
 
+@pytest.mark.parametrize(("kind", "digits"), [("f4", 3e-7), ("f8", 1e-15)])
+def test_rows_of_every_length_of_mask_are_summed_alike_wherever_they_lie(kind, digits, rng):
+    # Whole vectors of taps and the next one; more at once than are held; one pass, two, and so many that their sums have totals.
+    for taps in (
+        *range(15, 18),
+        *range(31, 34),
+        *range(47, 50),
+        *range(62, 66),
+        79,
+        101,
+        *range(110, 114),
+        127,
+        223,
+        224,
+        447,
+        1001,
+    ):
+        image, mask = rng.standard_normal((2, 1000 + taps)).astype(kind), rng.standard_normal((1, taps)).astype(kind)
+        got, want = fp.convolve(image, mask, mode="valid", **DIRECT), reference.convolve(image, mask, mode="valid")
+        scale = np.abs(mask).sum(dtype=float) * np.abs(image).max()
+        np.testing.assert_allclose(got, want, rtol=0, atol=digits * scale, err_msg=str(taps))
+        # Many blocks side by side, one, and less than one.
+        for first, columns in ((0, 900), (3, 290), (5, 129), (7, 20)):
+            part = fp.convolve(image[:, first : first + columns + taps - 1], mask, mode="valid", **DIRECT)
+            np.testing.assert_array_equal(part, got[:, first : first + columns], err_msg=str((taps, columns)))
+
+
 def test_images_of_a_batch_have_the_bits_of_one(rng):
     images, mask = rng.standard_normal((3, 50, 70)).astype("f4"), rng.standard_normal((51, 1)).astype("f4")
     want = np.stack([fp.convolve(image, mask, **DIRECT) for image in images])

@@ -1,4 +1,4 @@
-"""Faults in what catalogues say of places on the sky, in the cells of meshes, and in the memory they take."""
+"""Faults in what catalogues say of places on the sky, in the cells of meshes, in the memory they take, and in sums along rows."""
 
 from tests.mutants import Mutant
 
@@ -99,5 +99,19 @@ MUTANTS = [
         ("tests/backend/test_background.py::test_pixels_beyond_float32_are_clipped_like_others",),
         "a pixel beyond float32 takes 0 times infinity into its cell's sums",
         devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/convolve/cpu_sums.py",
+        "e.mul(leap, e.add(block, k))",
+        "e.mul(leap, block)",
+        ("tests/backend/test_long_sums.py::test_rows_of_every_length_of_mask_are_summed_alike_wherever_they_lie",),
+        "of two blocks of a row that are held at once both go to the place of the first",
+    ),
+    Mutant(
+        "footprint/kernels/convolve/cpu_sums.py",
+        "either(later, b.sub(taps, half), half)",
+        "half",
+        ("tests/backend/test_long_sums.py::test_rows_of_every_length_of_mask_are_summed_alike_wherever_they_lie",),
+        "an odd number of taps in two halves has one of them twice",
     ),
 ]

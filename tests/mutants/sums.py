@@ -56,8 +56,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/convolve/cpu_lines.py",
-        "turn < LINE_GROUP, turn == turns - 1, 1)",
-        "turn < LINE_GROUP, False, 1)",
+        "turn < LINE_GROUP, turn == turns - 1, at_once)",
+        "turn < LINE_GROUP, False, at_once)",
         (BACKEND + "convolve_digits.py",),
         "what the totals of a long mask of one row lost is never added",
     ),

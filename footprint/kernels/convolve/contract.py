@@ -40,16 +40,18 @@ STRIP = 2048
 """Columns a thread goes down by, so that the rows a mask needs again are still near."""
 LINE_ROWS = 8
 """Vectors of outputs that are summed together where the mask is a single row."""
-LINE_GROUP = 8
-"""The same as GROUP, for masks of a single row."""
+LINE_GROUP = 2
+"""The same as GROUP, for masks of a single row: so many passes of taps, of several chains each."""
 TOGETHER = 8
 """Blocks that a few taps go by before the next ones do: as many as stay near."""
-LINE_TOGETHER = 16
-"""The same as TOGETHER, for masks of a single row."""
+LINE_TOGETHER, LINE_HELD = 16, 8
+"""The same as TOGETHER, for masks of a single row: of few passes of taps, and of so many that their sums have totals."""
 BLOCKS = (1 + 2 * TOGETHER) * ROWS * BLOCK
 """Elements of a thread's workspace for a block of outputs, and for a group's sums of so many and what their totals lost."""
 STEP = 128
 """Most outputs in LINE_ROWS vectors."""
+LINE_ROOM = (1 + 2 * LINE_HELD) * STEP
+"""Elements behind such a piece, for a block of outputs, and for sums of so many and what their totals lost."""
 LINE = 4096
 """Outputs of one piece of a row."""
 TALL = 40
@@ -112,7 +114,7 @@ def convolve_work(limits: Limits, image: ArraySpec, weights: ArraySpec, out: Arr
     Of an image that is read as it is stored, the source is a strip of its rows; under a tall column a strip of columns.
     """
     height, width = weights.shape
-    line = line_piece(out.shape[1]) + width - 1 + 3 * STEP
+    line = line_piece(out.shape[1]) + width - 1 + LINE_ROOM
     size = line if height == 1 else (ROWS + height - 1) * (BLOCK + SPAN) + BLOCKS
     if in_strips(image.dtype, out.dtype, (height, width)):
         strip, tall = tall_places(height, *out.shape)

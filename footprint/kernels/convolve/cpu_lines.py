@@ -8,11 +8,8 @@ from numba import prange
 from footprint.kernels.common import borders
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, alone, apart
-from footprint.kernels.convolve.contract import CHAIN, LINE_GROUP, LINE_ROWS, LINE_TOGETHER, STEP, row_pieces
-from footprint.kernels.convolve.cpu_sums import LINE_WHOLE, line0, line1, line2, line3, line4, line5, line6, line_total
-
-# Numba leaves out what a constant says is never reached: processors with fewer registers do not compile it.
-_MORE = LINE_WHOLE > 3
+from footprint.kernels.convolve.contract import CHAIN, LINE_GROUP, LINE_HELD, LINE_ROWS, LINE_TOGETHER, STEP, row_pieces
+from footprint.kernels.convolve.cpu_sums import FEW_WHOLE, LINE_TAPS, few0, few1, few2, line_sums, line_total
 
 _row_pieces = njit(cache=True, nogil=True)(row_pieces)
 source_index = njit(cache=True, nogil=True)(borders.source_index)
@@ -73,38 +70,32 @@ def line_blocks(image, at, weights, out, to, columns, work, edge):
     """
     apart()
     lanes, free = BYTES // image.itemsize, edge + STEP
-    longest, block = (LINE_WHOLE + 1) * lanes - 1, LINE_ROWS * lanes
+    longest, block = 2 * LINE_TAPS * lanes - 1, LINE_ROWS * lanes
     turns = (weights.size + longest - 1) // longest
     # What goes by once need not stay near.
     direct, most, x = turns <= LINE_GROUP, columns if turns == 1 else LINE_TOGETHER, 0
     while x < columns:
-        many = min(most if direct else 1, (columns - x) // block)
-        sums, place = (out, to + x) if many > 0 else (work, edge)
-        first, (target, goal) = 0, (sums, place) if direct else (work, free)
+        many = min(most if direct else LINE_HELD, (columns - x) // block)
+        sums, place, at_once = (out, to + x, many) if many > 0 else (work, edge, 1)
+        first, (target, goal, leap) = 0, (sums, place, block) if direct else (work, free, 2 * block)
         for turn in range(turns):
             taps = (weights.size + turns - 1 - turn) // turns
-            whole, at_once = taps // lanes, max(many, 1)
-            # Columns of a chain.
-            pace = chained(lanes, whole + 1) if taps > CHAIN else lanes
-            how = weights, first, taps % lanes, pace, target, goal, turn % LINE_GROUP == 0, at_once
-            if whole == 0:
-                line0(image, at + x + first, *how)
-            elif whole == 1:
-                line1(image, at + x + first, *how)
+            whole, more = taps // lanes, taps % lanes
+            if whole > FEW_WHOLE:
+                # Columns of a chain.
+                chains = (taps + CHAIN - 1) // CHAIN
+                pace = (lanes + chains - 1) // chains
+                how = whole, more, pace, target, goal, leap, turn % LINE_GROUP == 0, at_once
+                line_sums(image, at + x + first, weights, first, *how)
             elif whole == 2:
-                line2(image, at + x + first, *how)
-            elif whole == 3:
-                line3(image, at + x + first, *how)
-            elif _MORE:
-                if whole == 4:
-                    line4(image, at + x + first, *how)
-                elif whole == 5:
-                    line5(image, at + x + first, *how)
-                else:
-                    line6(image, at + x + first, *how)
+                few2(image, at + x, weights, more, target, goal, at_once)
+            elif whole == 1:
+                few1(image, at + x, weights, more, target, goal, at_once)
+            else:
+                few0(image, at + x, weights, more, target, goal, at_once)
             first += taps
             if not direct and (turn % LINE_GROUP == LINE_GROUP - 1 or turn == turns - 1):
-                line_total(work, free, sums, place, lanes, turn < LINE_GROUP, turn == turns - 1, 1)
+                line_total(work, free, sums, place, lanes, turn < LINE_GROUP, turn == turns - 1, at_once)
         if many == 0:
             for k in range(columns - x):
                 out[to + x + k] = work[edge + k]

@@ -21,8 +21,12 @@ FLAT_ROWS, FLAT_VECTORS = (4, 4) if REGISTERS >= 32 else (2, 4)
 """The same of an image, where rows of the result are written beside those that are read: where they lie whole pages apart, as those
 of 2048 columns do, one place of each is all that a cache of 8 ways holds."""
 
-LINE_WHOLE = 6 if REGISTERS >= 32 else 3
-"""Most whole vectors of taps that go by together under a mask of a single row, and some of the next one with them."""
+LINE_ABREAST = 2 if REGISTERS >= 32 else 1
+"""Neighbouring blocks of a row's outputs that are held at once where there are so many."""
+LINE_TAPS = 7 if REGISTERS >= 32 else 4
+"""Most taps a vector apart whose weights are held at once under a mask of a single row."""
+FEW_WHOLE = 2
+"""Most whole vectors of a row's taps that have loops of their own: what is asked about more would take longer than their sums."""
 
 
 def held(height: int, width: int) -> tuple[int, int]:
@@ -121,65 +125,124 @@ def _maker(taps: int, rows: int, vectors: int) -> Any:
     return sums
 
 
-def _line_sums(e: Emit, whole: int, at: Any, first: Any, more: Any, pace: Any, arrays: tuple[int, int]) -> list[Any]:
-    """The sums of a row's taps from ``first`` on: ``whole`` vectors of taps and ``more`` of the next one.
-
-    Taps a vector apart go by together: the first columns have one more of them than the others. Every ``pace`` columns are a chain.
-    """
-    b, lanes, (image, mask) = e.b, e.kind.count, arrays
-    held, found = ([cgutils.alloca_once(b, e.kind) for _ in range(LINE_ROWS)] for _ in range(2))
-    least = lambda i, j: b.select(b.icmp_signed("<", i, j), i, j)
-    for one in found:
-        b.store(e.zero(), one)
-    with cgutils.for_range_slice(b, e.index(0), e.index(lanes), pace) as (start, _):
-        for one in held:
-            b.store(e.zero(), one)
-        stop = least(e.add(start, pace), e.index(lanes))
-        middle = least(b.select(b.icmp_signed("<", start, more), more, start), stop)
-        for taps, begin, end in (whole + 1, start, middle), (whole, middle, stop):
-            if taps == 0:
-                break
-            rest = two_by_two(e, at, first, (begin, end), held, arrays) if taps == 1 else begin
-            with cgutils.for_range_slice(b, rest, end, e.index(1)) as (column, _):
-                place, tap = e.add(at, column), e.add(first, column)
-                weights = [e.splat(mask, e.add(tap, t * lanes)) for t in range(taps)]
-                sums = [b.load(one) for one in held]
-                for r in range(LINE_ROWS + taps - 1):
-                    values = e.load(image, e.add(place, r * lanes))
-                    for q in range(max(0, r - taps + 1), min(LINE_ROWS, r + 1)):
-                        sums[q] = e.multiply_add(values, weights[r - q], sums[q])
-                for one, total in zip(held, sums):
-                    b.store(total, one)
-        for one, total in zip(held, found):
-            b.store(b.fadd(b.load(total), b.load(one)), total)
-    return [b.load(one) for one in found]
+def _columns(e: Emit, taps: int, first: Any, at: Any, columns: tuple[Any, Any], held: list[Any]) -> None:
+    """Add the products of columns of a row's taps to ``held``: of each column so many taps, a vector apart."""
+    b, lanes = e.b, e.kind.count
+    with cgutils.for_range_slice(b, *columns, e.index(1)) as (column, _):
+        place, tap = e.add(at, column), e.add(first, column)
+        weights, sums = [e.splat(2, e.add(tap, t * lanes)) for t in range(taps)], [b.load(one) for one in held]
+        for r in range(len(held) + taps - 1):
+            values = e.load(0, e.add(place, r * lanes))
+            for q in range(max(0, r - taps + 1), min(len(held), r + 1)):
+                sums[q] = e.multiply_add(values, weights[r - q], sums[q])
+        for one, total in zip(held, sums):
+            b.store(total, one)
 
 
-def _line_maker(whole: int) -> Any:
-    """The intrinsic for the rows that a signal makes, of ``many`` neighbouring blocks; sums are added unless ``fresh``."""
+def _few_maker(whole: int) -> Any:
+    """The intrinsic for a row of few taps, ``whole`` vectors and ``more``, all in one chain, and ``many`` neighbouring blocks."""
 
     @intrinsic
-    def sums(typing_context, image, at, weights, first, more, pace, out, to, fresh, many):  # type: ignore[no-untyped-def]
+    def sums(typing_context, image, at, weights, more, out, to, many):  # type: ignore[no-untyped-def]
         def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
             def write(e: Emit) -> None:
-                b, args, lanes = e.b, e.args, e.kind.count
-                with cgutils.for_range(b, args[9]) as block:
+                b, (_, at, _, more, _, to, many) = e.b, e.args
+                first, lanes = e.index(0), e.kind.count
+                held = [cgutils.alloca_once(b, e.kind) for _ in range(LINE_ROWS)]
+                with cgutils.for_range(b, many) as block:
                     start = e.mul(block.index, LINE_ROWS * lanes)
-                    goal = e.add(args[7], start)
-                    sums = _line_sums(e, whole, e.add(args[1], start), args[3], args[4], args[5], (0, 2))
-                    with b.if_else(b.trunc(args[8], ir.IntType(1))) as (new, old):
-                        for case, adds in ((new, False), (old, True)):
-                            with case:
-                                for q, total in enumerate(sums):
-                                    place = e.add(goal, q * lanes)
-                                    e.store(b.fadd(e.load(6, place), total) if adds else total, 6, place)
+                    for one in held:
+                        b.store(e.zero(), one)
+                    # The first columns have a tap more than the others.
+                    for taps, begin, end in (whole + 1, first, more), (whole, more, e.index(lanes)):
+                        here = e.add(at, start)
+                        begin = two_by_two(e, here, first, (begin, end), held, (0, 2)) if taps == 1 else begin
+                        if taps > 0:
+                            _columns(e, taps, first, here, (begin, end), held)
+                    for q, one in enumerate(held):
+                        e.store(b.load(one), 4, e.add(e.add(to, start), q * lanes))
 
             return own(context, builder, signature, args, write)
 
         n = types.int64
-        return types.void(image, n, weights, n, n, n, out, n, types.uint8, n), code
+        return types.void(image, n, weights, n, out, n, n), code
 
     return sums
+
+
+class _Row(NamedTuple):
+    """Taps of a row: ``whole`` vectors and ``more``, from ``first`` on; every ``pace`` columns are a chain."""
+
+    first: Any
+    whole: Any
+    more: Any
+    pace: Any
+
+
+def _line_sums(e: Emit, row: _Row, at: Any, goals: list[Any], fresh: Any) -> None:
+    """The sums of a row's taps for vectors that lie side by side from ``at`` on; added to what is at ``goals`` unless ``fresh``.
+
+    The code for each number of taps is there once, and is jumped to while sums stay in registers: a loop for every length of mask
+    would take seconds to compile.
+    """
+    b, lanes, (first, whole, more, pace) = e.b, e.index(e.kind.count), row
+    held = [cgutils.alloca_once(b, e.kind) for _ in goals]
+    either = lambda condition, i, j: b.select(condition, e.index(i), e.index(j))
+    least = lambda i, j: either(b.icmp_signed("<", i, j), i, j)
+    with cgutils.for_range_slice(b, e.index(0), lanes, pace) as (start, _):
+        for one in held:
+            b.store(e.zero(), one)
+        stop = least(e.add(start, pace), lanes)
+        middle = least(either(b.icmp_signed("<", start, more), more, start), stop)
+        # Columns with a tap more, then the others; of more taps than are held at once half of them, then the other half.
+        with cgutils.for_range(b, e.index(4)) as turn:
+            shorter, later = (b.icmp_signed("!=", b.and_(turn.index, e.index(bit)), e.index(0)) for bit in (2, 1))
+            taps = e.add(whole, either(shorter, 0, 1))
+            half = either(b.icmp_signed(">", taps, e.index(LINE_TAPS)), b.lshr(e.add(taps, 1), e.index(1)), taps)
+            columns = either(shorter, middle, start), either(shorter, stop, middle)
+            count, skip = either(later, b.sub(taps, half), half), either(later, e.mul(half, lanes), 0)
+            done = b.append_basic_block()
+            asked = b.switch(count, done)
+            for known in range(min(FEW_WHOLE + 1, (LINE_TAPS + 1) // 2), LINE_TAPS + 1):
+                case = b.append_basic_block()
+                asked.add_case(e.index(known), case)
+                b.position_at_end(case)
+                _columns(e, known, e.add(first, skip), e.add(at, skip), columns, held)
+                b.branch(done)
+            b.position_at_end(done)
+        with b.if_else(b.and_(fresh, b.icmp_signed("==", start, e.index(0)))) as (new, old):
+            for case, adds in ((new, False), (old, True)):
+                with case:
+                    for goal, one in zip(goals, held):
+                        total = b.load(one)
+                        e.store(b.fadd(e.load(7, goal), total) if adds else total, 7, goal)
+
+
+@intrinsic
+def line_sums(typing_context, image, at, weights, first, whole, more, pace, out, to, leap, fresh, many):  # type: ignore[no-untyped-def]
+    """The sums of many taps of a row, see `_Row`, for ``many`` neighbouring blocks; these go to places ``leap`` elements apart.
+
+    Taps a vector apart go by together: ``whole`` of them, and one more in the first ``more`` columns. Twice as many outputs are
+    held where there are two blocks: half as often a vector is loaded for them.
+    """
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        def write(e: Emit) -> None:
+            b, (_, at, _, first, whole, more, pace, _, to, leap, fresh, many) = e.b, e.args
+            row, lanes, fresh = _Row(first, whole, more, pace), e.kind.count, b.trunc(fresh, ir.IntType(1))
+            together = e.mul(b.sdiv(many, e.index(LINE_ABREAST)), LINE_ABREAST)
+            for abreast, begin, end in (LINE_ABREAST, e.index(0), together), (1, together, many):
+                with cgutils.for_range_slice(b, begin, end, e.index(abreast)) as (block, _):
+                    starts = [e.add(to, e.mul(leap, e.add(block, k))) for k in range(abreast)]
+                    goals = [e.add(start, q * lanes) for start in starts for q in range(LINE_ROWS)]
+                    _line_sums(e, row, e.add(at, e.mul(block, LINE_ROWS * lanes)), goals, fresh)
+                if LINE_ABREAST == 1:
+                    break
+
+        return own(context, builder, signature, args, write)
+
+    n = types.int64
+    return types.void(image, n, weights, n, n, n, n, out, n, n, types.uint8, n), code
 
 
 def totals(e: Emit, values: list[Any], losses: tuple[int, list[Any]], goals: tuple[int, list[Any]], new: Any, end: Any) -> None:
@@ -218,14 +281,16 @@ def _totals(e: Emit, rows: int, vectors: int, free: Any, to: Any) -> None:
     totals(e, [e.load(0, group) for group in groups], (0, losses), (2, goals), new, end)
 
 
-def _total_maker(rows: int, vectors: int) -> Any:
+def _total_maker(rows: int, vectors: int, leap: int) -> Any:
+    """The intrinsic for the totals of ``many`` blocks, ``leap`` vectors apart."""
+
     @intrinsic
     def total(typing_context, work, free, out, to, step, new, end, many):  # type: ignore[no-untyped-def]
         def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
             def write(e: Emit) -> None:
                 with cgutils.for_range(e.b, e.args[7]) as block:
                     free = e.add(e.args[1], e.mul(block.index, 2 * rows * vectors * e.kind.count))
-                    _totals(e, rows, vectors, free, e.add(e.args[3], e.mul(block.index, vectors * e.kind.count)))
+                    _totals(e, rows, vectors, free, e.add(e.args[3], e.mul(block.index, leap * e.kind.count)))
 
             return own(context, builder, signature, args, write)
 
@@ -237,6 +302,6 @@ def _total_maker(rows: int, vectors: int) -> Any:
 
 image2, image3, image4, image5 = (_maker(taps, ROWS, VECTORS) for taps in (2, 3, 4, 5))
 flat1, flat2, flat3, flat4, flat5 = (_maker(taps, FLAT_ROWS, FLAT_VECTORS) for taps in (1, 2, 3, 4, 5))
-line0, line1, line2, line3, line4, line5, line6 = (_line_maker(whole) for whole in range(7))
-image_total, line_total = _total_maker(ROWS, VECTORS), _total_maker(LINE_ROWS, 1)
-flat_total = _total_maker(FLAT_ROWS, FLAT_VECTORS)
+few0, few1, few2 = (_few_maker(whole) for whole in range(FEW_WHOLE + 1))
+image_total, line_total = _total_maker(ROWS, VECTORS, VECTORS), _total_maker(LINE_ROWS, 1, LINE_ROWS)
+flat_total = _total_maker(FLAT_ROWS, FLAT_VECTORS, FLAT_VECTORS)

@@ -38,7 +38,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from footprint.kernels.convolve.contract import BLOCK, ROWS, STEP, STORED, TOGETHER, convolve_work, stored_as
+from footprint.kernels.convolve.contract import BLOCK, LINE_ROOM, ROWS, STEP, STORED, TOGETHER, convolve_work, stored_as
 from footprint.spec import ArraySpec, Limits
 
 FUSED = 256
@@ -131,7 +131,7 @@ def separable_work(
     Of `short` sums a ring of them, or small planes side by side.
     """
     lengths = tall.shape[0], wide.shape[0], out.shape[2]
-    size = places(*lengths)[4] + 3 * STEP
+    size = places(*lengths)[4] + LINE_ROOM
     if short(*lengths[:2], cval, out.itemsize):
         size = max(short_places(*lengths, out.itemsize)[2], crowded(image.shape, out.shape, out.itemsize))
     unit = limits.align // np.dtype(out.dtype).itemsize
