@@ -1,20 +1,24 @@
-"""From file to file: ``python -m benchmarks.lanes [--size 16384 --memory SIZE --turns 3] [WORD ...]``.
+"""From file to file: ``python -m benchmarks.lanes [--size 16384 --memory SIZE --turns 5] [WORD ...]``.
 
-Every command runs a few times on files of every kind, in a process of its own. A row has the seconds of the whole job, warmed,
-and what it cannot do without:
+Every command runs a few times on files of every kind, warmed, in a process of its own, and as often in a process that runs its
+lanes one after the other, so that each has the machine to itself. A row has the least seconds of the job over all turns, beside
+what it cannot do without, of which the least is shown, too:
 
-lane      the lane that was busy longest, over the whole job
-passes    the longest lane of every pass, added up: a pass that needs what the one before it found cannot begin earlier
+lane      the lane that is longest alone, over the whole job
+passes    the longest lane of every pass alone, added up: a pass that needs what the one before it found cannot begin earlier
 cores     processor seconds of the job over the cores there are: lanes that want the same cores, as decoding and Fourier
           transforms do, cannot overlap however they are arranged
-ratio     the job over its longest lane, and over the largest of the three: what lanes lose by waiting for one another, planning
+rest      seconds in which no lane works when they run one after the other: planning, flats, opening and closing files, and what
+          Python does between steps
+ratios    the job over its passes, and over the larger of passes and cores: what lanes lose by waiting for one another, planning
           and starting included
 
-Where the machine has other work lanes take longer and so does the job, but seldom alike; the turn of the smallest last ratio is
-shown, and the load beside it. Words choose the rows with them.
+Least seconds of several turns are compared, not those of one: where the machine has other work, a turn in which a lane was
+slow would pass for a good one. Words choose the rows with them.
 
-Images of 1 GB are much larger than the budget of 50 MB (150 MB for sources, whose catalogue takes 60), so that what a job takes to
-be planned, to start and to end hardly counts. All rows take some ten minutes and 8 GB in the folder for temporary files.
+Images of 1 GB are much larger than the budget of 50 MB (150 MB for sources, whose catalogue takes 60, and 300 MB for phases, whose
+transforms take whole projections), so that what a job takes to be planned, to start and to end hardly counts; with ``--size 4096``,
+64 MB, it does. All rows take some twenty minutes and 8 GB in the folder for temporary files.
 """
 
 from __future__ import annotations
@@ -88,47 +92,72 @@ def jobs(folder: Path, how: Any) -> Iterator[tuple[str, list[str]]]:
             words = ["reconstruct", "FILE", "--center", center, "-o", str(folder / f"out_{target}")]
             for method in ("fourier", "direct"):
                 rows.append((f"reconstruct {kind} to {target}, {method}", "scan", kind, [*words, "--method", method]))
+        words = ["reconstruct", "FILE", "--center", center, "-o", str(folder / "out_whole.h5"), "--method", "fourier"]
+        whole = [*words, "--phase", "100", "--distance", "0.1", "--energy", "20", "--pixel-size", "1e-4", "--rings", "mean"]
+        rows.append((f"reconstruct {kind} to volume.h5, phase and rings", "scan", kind, whole))
     for name, made, kind, words in rows:
         if all(word in name for word in how.words):
             path = make[made](folder, how.size)[kind]
             yield name, [str(path) if word == "FILE" else word for word in words]
 
 
-def run(words: list[str], how: Any) -> dict[str, Any]:
+# Lanes one after the other, in the thread of the caller.
+_APART = """
+from footprint.plan import drive
+drive.Job.run = lambda self, bounds: self._inline(bounds[0])
+from footprint.__main__ import entry
+entry()
+"""
+
+
+def run(words: list[str], how: Any, apart: bool = False) -> dict[str, Any]:
     """One turn's figures."""
-    memory = how.memory or ("150MB" if words[0] == "sources" else "50MB")
-    command = [sys.executable, "-m", "footprint", *words, "--memory", memory, "--device", how.device, "--overwrite", "--json"]
+    memory = how.memory or ("150MB" if words[0] == "sources" else "300MB" if "--phase" in words else "50MB")
+    program = ["-c", _APART] if apart else ["-m", "footprint"]
+    command = [sys.executable, *program, *words, "--memory", memory, "--device", how.device, "--overwrite", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr.strip().splitlines()[-1])
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-def bounds(figures: dict[str, Any]) -> tuple[float, float, float]:
-    """Seconds that a job cannot do without: its longest lane, those of its passes added up, and its work spread over all cores."""
-    return max(figures["seconds_measured"].values()), figures["seconds_longest"], figures["processor"] / settings.threads()
+class Row:
+    """The least seconds of several turns of a job.
 
+    Attributes
+    ----------
+    job, processor, passes
+        Of the whole job, of all its threads, and of the longest lanes of its passes alone, added up.
+    lanes, rest
+        Of each lane alone, and of none.
+    """
 
-def ratio(figures: dict[str, Any]) -> float:
-    """Seconds of a job over the largest of its bounds."""
-    return float(figures["seconds"] / max(bounds(figures)))
+    def __init__(self, words: list[str], how: Any) -> None:
+        turns = [(run(words, how), run(words, how, apart=True)) for _ in range(how.turns)]
+        self.job = min(job["seconds"] for job, _ in turns)
+        self.processor = min(one["processor"] for both in turns for one in both)
+        self.passes = min(apart["seconds_longest"] for _, apart in turns)
+        alone = [apart["seconds_measured"] for _, apart in turns]
+        self.lanes = {lane: min(one[lane] for one in alone) for lane in alone[0]}
+        self.rest = min(apart["seconds"] - sum(apart["seconds_measured"].values()) for _, apart in turns)
+
+    def __str__(self) -> str:
+        lane, cores = max(self.lanes, key=self.lanes.__getitem__), self.processor / settings.threads()
+        figures = (self.lanes[lane], self.passes, cores, self.rest, self.job)
+        ratios = f"{self.job / self.passes:7.2f}{self.job / max(self.passes, cores):7.2f}"
+        shown = ", ".join(f"{other} {spent:.3f}" for other, spent in self.lanes.items())
+        return f"{lane:>14}{''.join(f'{one:8.3f}' for one in figures)}{ratios}{os.getloadavg()[0]:7.2f}  {shown}"
 
 
 def main(how: Any) -> None:
-    print(f"{'':<42}{'longest lane':>14}{'lane':>8}{'passes':>8}{'cores':>8}{'job':>8}{'ratios':>14}{'load':>7}  all lanes")
+    heads = "".join(f"{head:>8}" for head in ("lane", "passes", "cores", "rest", "job"))
+    print(f"{'':<50}{'longest lane':>14}{heads}{'ratios':>14}{'load':>7}  lanes alone")
     with tempfile.TemporaryDirectory(prefix="footprint-lanes-") as place:
         for name, words in jobs(Path(place), how):
             try:
-                best = min((run(words, how) for _ in range(how.turns)), key=ratio)
+                print(f"{name:<50}{Row(words, how)}", flush=True)
             except RuntimeError as error:
-                print(f"{name:<42} failed: {error}", flush=True)
-                continue
-            lanes = best["seconds_measured"]
-            lane, limits = max(lanes, key=lanes.__getitem__), bounds(best)
-            shown = ", ".join(f"{other} {spent:.3f}" for other, spent in lanes.items())
-            seconds = "".join(f"{one:8.3f}" for one in (*limits, best["seconds"]))
-            ratios = f"{best['seconds'] / limits[0]:7.2f}{ratio(best):7.2f}"
-            print(f"{name:<42}{lane:>14}{seconds}{ratios}{os.getloadavg()[0]:7.2f}  {shown}", flush=True)
+                print(f"{name:<50} failed: {error}", flush=True)
 
 
 if __name__ == "__main__":
@@ -137,5 +166,5 @@ if __name__ == "__main__":
     parser.add_argument("--size", type=int, default=16384)
     parser.add_argument("--memory", help="of every job; 50MB, and 150MB for sources, if it is left out")
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--turns", type=int, default=5)
     main(parser.parse_args())

@@ -11,6 +11,7 @@ from footprint.api._arrays import Memory
 from footprint.backend.compiling import tidy
 from footprint.errors import BudgetError
 from footprint.kernels.deblend.contract import BASINS
+from footprint.plan.fit import briefly
 from footprint.plan.plan import Plan
 from footprint.units import format_bytes
 
@@ -77,7 +78,8 @@ def first_that_fits(rooms: Sequence[R], make: Callable[[R], T]) -> T:
     """With the first room that the budget allows."""
     for room in rooms[:-1]:
         try:
-            return make(room)
+            with briefly():
+                return make(room)
         except BudgetError:
             continue
     return make(rooms[-1])

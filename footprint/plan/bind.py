@@ -225,7 +225,7 @@ class BoundPlan(Steps):
 
     def _free(self) -> None:
         with self._turn:
-            self._prepared, self._kernels, self._specs, self._straight = {}, {}, {}, None
+            self._prepared, self._ended, self._kernels, self._specs, self._straight = {}, {}, {}, {}, None
             if self.blocks or self.host:
                 self.crossing.abandon()
                 self._unless_lost(self.backend.rest)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
 
@@ -29,6 +31,8 @@ _DEAR = 1.25
 _SUMMED = 16
 # As many sizes are tried by halves: groups of angles, of which a larger one may take less.
 _FEW = 16
+# Where the smallest parts exceed the budget by more than such a share of it, larger ones do, too; packing is not as uneven as that.
+_CLEARLY = 1 / 32
 
 
 # The ladders go from the fastest rung to the one that takes least memory.
@@ -40,6 +44,19 @@ _LADDER = (
     Rung(OVERLAPPED, 1, RING // 16),
 )
 _LAST = (Rung(SERIAL, 1, RING), Rung(SERIAL, 1, RING // 64), Rung(SERIAL, 1, 64 << 10))
+
+
+_BRIEFLY: ContextVar[bool] = ContextVar("whether nobody reads why a job does not fit", default=False)
+
+
+@contextmanager
+def briefly() -> Iterator[None]:
+    """Have refusals not say which budget would be comfortable, which takes a search of its own: another way is tried next."""
+    token = _BRIEFLY.set(True)
+    try:
+        yield
+    finally:
+        _BRIEFLY.reset(token)
 
 
 def fit(limits: Limits, budget: int | None, name: str, job: Job) -> Plan:
@@ -144,7 +161,8 @@ class _Search:
         sizes = sorted({max(1, min(most, block // each)) for block in blocks}, reverse=True)
         best: Shape | None = None
         for rung in rungs:
-            for size in sizes:
+            some = sizes if best is not None else self.promising(sizes, total, rung)
+            for size in some:
                 shape = self.tried.shape((self.cut(self.even(size, total)),), rung)
                 # What was recorded on another rung, or of larger parts, tells its time: only what may be faster is worth a record.
                 if best is not None and not self.tried.at_least(*shape) < FASTER * self.tried.foretold(*best):
@@ -154,6 +172,13 @@ class _Search:
             if best is not None and rung.copies == 2 and self.tried.again(best) < _DEAR:
                 break
         return best
+
+    def promising(self, sizes: list[int], total: int, rung: Rung) -> list[int]:
+        """Of sizes from large to small those that may fit: the whole job alone where the smallest exceeds the budget clearly."""
+        least = self.tried.size(*self.tried.shape((self.cut(self.even(sizes[-1], total)),), rung))
+        if self.budget is None or least is None or least.nbytes <= self.budget * (1 + _CLEARLY):
+            return sizes
+        return [size for size in sizes if size >= total]
 
     def even(self, size: int, total: int) -> int:
         """The size of parts that are all about equal, so that the last is not a sliver that costs as much to start as a whole one.
@@ -282,6 +307,8 @@ class _Search:
             assert refused is not None
             return refused
         terms, total, better, parts = self.tried.smallest.terms(), self.tried.smallest.total, None, 0
+        if _BRIEFLY.get():
+            return BudgetError(self.budget, terms, total, self.name)
         asked, self.budget = self.budget, total
         # Larger parts may take no more: what runs with the least is not always in the smallest there are.
         shape = self.found() if self.tried.least is not None and self.comfortable(self.tried.least) is not None else None

@@ -55,7 +55,8 @@ WHOLE = Geometry({}, {}, 0, 0, (True, True), 0)
 class Prepared(NamedTuple):
     """A step with all that one geometry fixes.
 
-    ``callers`` are (place, slot, offset, spec) of arrays that come with the call, ``spec`` that of what is filled or taken.
+    ``callers`` are (place, slot, offset, spec) of arrays that come with the call, ``spec`` that of what is filled or taken, and
+    ``specs`` those that the kernel is launched with.
     """
 
     step: Step
@@ -64,6 +65,7 @@ class Prepared(NamedTuple):
     views: tuple[Any, ...]
     callers: tuple[tuple[int, int, int, ArraySpec], ...]
     spec: ArraySpec
+    specs: tuple[ArraySpec, ...] = ()
 
 
 def few(plan: Plan) -> list[Part]:

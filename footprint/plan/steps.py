@@ -44,7 +44,9 @@ class Steps:
         self._kernels: dict[tuple[Any, ...], Any] = {}
         # One of each spec that kernels are known by: those of a search for sources would be 300 KB of equal ones.
         self._specs: dict[ArraySpec, ArraySpec] = {}
-        self._prepared: dict[tuple[Any, ...], list[Any]] = {}
+        # With the numbers that they were made ready for, and steps that end a phase.
+        self._prepared: dict[tuple[Any, ...], tuple[tuple[Any, ...], list[Any]]] = {}
+        self._ended: dict[tuple[Any, ...], list[Prepared]] = {}
         self._trees: dict[tuple[int, int], list[Any]] = {}
         self._moving: dict[tuple[int, int], list[Place]] = {}
         self._standing = [slot.id for slot in plan.slots if slot.kind in ("const", "kept") and slot.reach]
@@ -70,24 +72,39 @@ class Steps:
         moving = tuple([self._number(value, geometry) for value in self._places_of(phase, lanes)])
         copies = (geometry.order % self.plan.copies, geometry.group % self.plan.copies)
         # A table, or an input that stays, is there as a whole, and every part has other rows of it.
-        rows = tuple([geometry.windows[slot][0][0] for slot in self._standing])
+        rows = tuple([geometry.windows[slot] for slot in self._standing])
         # Steps that only the first, the last part of a sum or the first pass takes are not made ready for others.
         ends = (geometry.ends, geometry.turn == 0)
-        key = (phase, lanes, tuple(geometry.shapes.values()), moving, rows, copies, ends)
+        key = (phase, lanes, tuple(geometry.shapes.values()), rows, copies, ends)
         found = self._prepared.get(key)
         if found is None:
             if len(self._prepared) >= _KEPT:
                 self._prepared.clear()
-            self._prepared[key] = found = self._flat(self._tree(phase, lanes), {}, geometry)
-        return found
+            found = self._prepared[key] = (moving, self._flat(self._tree(phase, lanes), {}, geometry))
+        elif found[0] != moving:
+            # The same arrays, at another place of the image.
+            found = self._prepared[key] = (moving, [self._moved(node, geometry) for node in found[1]])
+        return found[1]
+
+    def _moved(self, node: Any, geometry: Geometry) -> Any:
+        """A step that was made ready for a part of the same shapes, for another place; loops look at it themselves."""
+        if not isinstance(node, Prepared) or not any(isinstance(value, Place) for _, value in node.step.numbers):
+            return node
+        if not self.plan.limits.host:
+            return node._replace(kernel=self._kernel(node.number, node.step, node.specs, geometry))
+        # There nothing is compiled for a number, and to find what was made before takes longer than to make it.
+        step, numbers = node.step, {name: self._number(value, geometry) for name, value in node.step.numbers}
+        return node._replace(kernel=self.backend.compile(step.kernel, node.specs[: len(node.specs) - step.n_work], numbers))
 
     def _ending(self, phase: int, geometry: Geometry) -> list[Prepared]:
         """Steps for when all parts of a phase are through, made ready."""
         key = (phase, "end", geometry.order, geometry.turn, tuple(geometry.windows.values()))
-        if key not in self._prepared:
+        if key not in self._ended:
+            if len(self._ended) >= _KEPT:
+                self._ended.clear()
             ends = [(i, step) for i, step in enumerate(self.plan.steps) if step.phase == phase and step.when == "end"]
-            self._prepared[key] = [self._prepare(i, step, {}, geometry) for i, step in ends]
-        return self._prepared[key]
+            self._ended[key] = [self._prepare(i, step, {}, geometry) for i, step in ends]
+        return self._ended[key]
 
     def _flat(self, nodes: list[Any], turns: dict[int, int], geometry: Geometry) -> list[Any]:
         """Steps made ready, those of loops that turn once among them; other loops as they are."""
@@ -127,7 +144,8 @@ class Steps:
 
     def _prepare(self, index: int, step: Step, turns: dict[int, int], geometry: Geometry) -> Prepared:
         at = [(ref, *ref.at(turns, geometry.shape)) for ref in step.refs]
-        kernel = self._kernel(index, step, tuple(spec for _, _, spec in at), geometry) if step.action == "launch" else None
+        specs = tuple(spec for _, _, spec in at) if step.action == "launch" else ()
+        kernel = self._kernel(index, step, specs, geometry) if specs else None
         # What is filled from, or taken to, comes with the call and is no kernel's business.
         outside = {"fill": 0, "take": 1}.get(step.action)
         views: list[Any] = []
@@ -146,7 +164,7 @@ class Steps:
                 views.append(None)
                 callers.append((place, slot.id, offset, spec))
         spec = at[0 if outside is None else 1 - outside][2]
-        return Prepared(step, index, kernel, tuple(views), tuple(callers), spec)
+        return Prepared(step, index, kernel, tuple(views), tuple(callers), spec, specs)
 
     def _execute(self, ready: Prepared, geometry: Geometry, feeds: Feeds) -> None:
         clock = self.clock

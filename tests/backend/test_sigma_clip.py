@@ -250,6 +250,20 @@ def test_pixels_put_aside_are_sorted_whatever_their_values(rng, kind):
         np.testing.assert_array_equal(array, wanted)
 
 
+@pytest.mark.parametrize("kind", ["f4", "f8"])
+@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+def test_many_pixels_put_aside_are_sorted_by_several_threads(rng, kind, threads):
+    from footprint.kernels.sigma_clip.clip_loops import share_floats
+
+    bits, half = f"u{np.dtype(kind).itemsize}", np.uint64(1 << (8 * np.dtype(kind).itemsize - 1))
+    for n in (0, 1, 5, 30_011):
+        for values in (rng.standard_normal(n) * 10.0 ** rng.integers(-30, 30, n), np.sort(rng.standard_normal(n))[::-1]):
+            array = values.astype(kind)
+            wanted = np.sort(array)
+            share_floats(array.view(bits), np.empty_like(array).view(bits), half, threads)
+            np.testing.assert_array_equal(array, wanted)
+
+
 def test_pixels_put_aside_are_sorted_whatever_room_is_left(rng):
     from footprint.kernels.sigma_clip.clip_loops import sort_kept
 

@@ -103,8 +103,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/plan/steps.py",
-        "moving, rows, copies, ends)",
-        "moving, rows, copies)",
+        "rows, copies, ends)",
+        "rows, copies)",
         ("tests/property/test_plan_poison.py::test_poison",),
         "all parts of a sum take the first one's steps",
     ),

@@ -114,4 +114,18 @@ MUTANTS = [
         ("tests/backend/test_long_sums.py::test_rows_of_every_length_of_mask_are_summed_alike_wherever_they_lie",),
         "an odd number of taps in two halves has one of them twice",
     ),
+    Mutant(
+        "footprint/kernels/common/digits.py",
+        "for t in range(shares):\n                count",
+        "for t in range(shares - 1, -1, -1):\n                count",
+        ("tests/backend/test_sigma_clip.py::test_many_pixels_put_aside_are_sorted_by_several_threads",),
+        "threads that sort put later numbers of a digit before earlier ones",
+    ),
+    Mutant(
+        "footprint/plan/fit.py",
+        "if _BRIEFLY.get():",
+        "if not _BRIEFLY.get():",
+        ("tests/null/test_planning.py::test_only_the_last_refusal_names_a_comfortable_budget",),
+        "the last refusal does not say which budget would be comfortable",
+    ),
 ]

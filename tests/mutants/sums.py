@@ -91,7 +91,7 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/sigma_clip/clip_loops.py",
-        "keys[i] = key ^ (every if key & sign else sign)",
+        "keys[i] = key ^ (sign | (every & (set_ - one if back else zero - set_)))",
         "keys[i] = key ^ sign",
         (BACKEND + "sigma_clip.py::test_pixels_put_aside_are_sorted_whatever_their_values",),
         "numbers below 0 are sorted by their size",

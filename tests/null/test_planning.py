@@ -15,6 +15,7 @@ from footprint.backend.registry import device_limits
 from footprint.ops.fbp import Fbp
 from footprint.ops.job import plan_op
 from footprint.ops.sigma_clip import SigmaClip
+from footprint.plan import comfort, fit
 from footprint.plan.exact import Table
 from footprint.plan.rates import rates
 from footprint.plan.slots import Given
@@ -182,3 +183,43 @@ def test_few_plans_are_recorded_to_choose_among_threads_and_copies(monkeypatch):
     # The chosen one is recorded again at the end.
     assert len(recorded) <= len(set(recorded)) + 1
     assert len({shape[0] for shape in recorded}) > len(recorded) / 2
+
+
+class Sky:
+    """An open image of which no pixel is read but for a few that tell whether zeros are blank."""
+
+    def __init__(self, side: int) -> None:
+        self.shape, self.dtype = (side, side), np.dtype(np.float32)
+
+    def read(self, rows: slice, out: np.ndarray) -> None:
+        out[...] = 1
+
+    def host_bytes(self, n_rows: int, dtype: object = None) -> int:
+        return 0
+
+
+def test_a_search_with_too_much_room_is_given_up_after_few_trials(monkeypatch):
+    """Each takes a millisecond, and 64 MB of pixels no more than 50."""
+
+    class Planned(Exception):
+        pass
+
+    def planned(plan):
+        raise Planned
+
+    trials = []
+    real = Tried._record
+    monkeypatch.setattr(Tried, "_record", lambda self, *shape: trials.append(shape) or real(self, *shape))
+    with pytest.raises(Planned):
+        fp.find_sources(Sky(16384), memory="150MB", device="cpu", on_plan=planned)
+    assert len(trials) <= 28
+
+
+def test_only_the_last_refusal_names_a_comfortable_budget(monkeypatch):
+    named = []
+    real = fit._Search.refusal
+    monkeypatch.setattr(fit._Search, "refusal", lambda self: named.append(real(self)) or named[-1])
+    monkeypatch.setattr(comfort, "slow", lambda *seconds: True)
+    with pytest.raises(fp.BudgetError):
+        fp.find_sources(Sky(16384), memory="10MB", device="cpu")
+    assert len(named) > 1 and named[-1].comfortable and not any(error.comfortable for error in named[:-1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numba import prange
 
 from footprint.kernels.common.copied import put
 from footprint.kernels.common.jit import njit
@@ -49,3 +50,35 @@ def sort_numbers(numbers, spare, low, high):
         shift += DIGIT
     if ((high - low + DIGIT - 1) // DIGIT) % 2:
         put(numbers, spare[:n])
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def share_numbers(numbers, spare, low, high, starts):
+    """The same, shared among as many threads as ``starts`` has rows, of one number for each value of a digit."""
+    n, shift, shares = numbers.size, low, starts.shape[0]
+    mask = np.uint64((1 << DIGIT) - 1)
+    here, there = numbers, spare[:n]
+    while shift < high:
+        by = np.uint64(shift)
+        for t in prange(shares):
+            mine = starts[t]
+            mine[:] = 0
+            for i in range(t * n // shares, (t + 1) * n // shares):
+                mine[(here[i] >> by) & mask] += 1
+        at = 0
+        for d in range(1 << DIGIT):
+            for t in range(shares):
+                count = starts[t, d]
+                starts[t, d] = at
+                at += count
+        for t in prange(shares):
+            mine = starts[t]
+            for i in range(t * n // shares, (t + 1) * n // shares):
+                d = (here[i] >> by) & mask
+                there[mine[d]] = here[i]
+                mine[d] += 1
+        here, there = there, here
+        shift += DIGIT
+    if ((high - low + DIGIT - 1) // DIGIT) % 2:
+        for t in prange(shares):
+            put(numbers[t * n // shares : (t + 1) * n // shares], spare[t * n // shares : (t + 1) * n // shares])

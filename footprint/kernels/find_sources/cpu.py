@@ -7,6 +7,8 @@ entry a component are kept. A second pass, if wanted, paints the labels.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numba import prange
 
@@ -228,7 +230,12 @@ def _paint(block, flags, runs, marks, y, least, largest, reach, met, n, boxes, p
 
 def _level(stats, dtype, sigma) -> np.floating:
     """The smallest pixel value for which ``value - background > sigma * noise`` in float64."""
-    background, over = stats[BACKGROUND], sigma * stats[NOISE]
+    return _over(float(stats[BACKGROUND]), float(sigma * stats[NOISE]), dtype)
+
+
+@lru_cache(maxsize=16)
+def _over(background: float, over: float, dtype: np.dtype) -> np.floating:
+    """The smallest value for which ``value - background > over``: every block asks for it."""
     value = first_above(background + over, dtype)
     up, largest = dtype.type(np.inf), np.finfo(dtype).max
     while value < largest and not float(value) - background > over:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
+from numba import get_num_threads, prange
 
-from footprint.kernels.common.digits import sort_numbers
+from footprint.kernels.common.digits import DIGIT, share_numbers, sort_numbers
+from footprint.kernels.common.few import TOUCH, few
 from footprint.kernels.common.jit import njit
 from footprint.kernels.sigma_clip.contract import COUNT, HIGH, ITERATIONS, LOW, MEAN, MEDIAN, SMALL, STD
 
@@ -16,6 +17,9 @@ PHASE, SEEN, KEPT, LEFT, BULK, WIDE, TURNS, BASE, SHIFT, FRESH, INSIDE, BELOW, L
 
 # Standard deviations between a sum's center and the mean from which digits are lost that someone could miss.
 FAR = 300.0
+
+# Threads that sorting is shared among at most: each has a table of 16 KiB.
+_SHARES = 8
 
 _SUMS = {"reassoc", "nsz", "contract"}
 
@@ -240,24 +244,47 @@ def in_order(sums, strips, column, total):
 
 
 @njit(cache=True, nogil=True)
+def _turn(keys, half, first, last, back):
+    """Bits of floats as numbers that order as the floats do, or ``back``."""
+    sign, zero, one = np.uint64(half), np.uint64(0), np.uint64(1)
+    every, place = sign | (sign - one), np.uint64(8 * keys.itemsize - 1)
+    # Without a branch, which values of both signs would make slow.
+    for i in range(first, last):
+        key = np.uint64(keys[i])
+        set_ = key >> place
+        keys[i] = key ^ (sign | (every & (set_ - one if back else zero - set_)))
+
+
+@njit(cache=True, nogil=True)
 def sort_floats(keys, spare, half):
     """Sort finite floats, given as their bits: NumPy takes four times as long where no vectors of AVX-512 sort quickly."""
-    sign = np.uint64(half)
-    every = sign | (sign - np.uint64(1))
-    for i in range(keys.size):
-        key = np.uint64(keys[i])
-        keys[i] = key ^ (every if key & sign else sign)
+    _turn(keys, half, 0, keys.size, False)
     sort_numbers(keys, spare, 0, 8 * keys.itemsize)
-    for i in range(keys.size):
-        key = np.uint64(keys[i])
-        keys[i] = key ^ (sign if key & sign else every)
+    _turn(keys, half, 0, keys.size, True)
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _share_turn(keys, half, shares, back):
+    for t in prange(shares):
+        _turn(keys, half, t * keys.size // shares, (t + 1) * keys.size // shares, back)
+
+
+def share_floats(keys, spare, half, threads):
+    """The same by several threads."""
+    _share_turn(keys, half, threads, False)
+    share_numbers(keys, spare, 0, 8 * keys.itemsize, np.empty((threads, 1 << DIGIT), np.int64))
+    _share_turn(keys, half, threads, True)
 
 
 def sort_kept(found, spare):
     """Sort what is kept, piece by piece where there is no room for as much again; NumPy takes four times as long."""
     n, bits, half = found.size, f"u{found.itemsize}", np.uint64(1 << (8 * found.itemsize - 1))
     if SMALL < n <= spare.size:
-        sort_floats(found.view(bits), spare[:n].view(bits), half)
+        threads = 1 if few(n * TOUCH) else min(get_num_threads(), _SHARES)
+        if threads > 1:
+            share_floats(found.view(bits), spare[:n].view(bits), half, threads)
+        else:
+            sort_floats(found.view(bits), spare[:n].view(bits), half)
         return
     if n <= SMALL:
         found.sort()

@@ -11,6 +11,7 @@ them.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -95,6 +96,7 @@ def key_of(value: float, dtype: np.dtype) -> int:
     return word + half if word < half else 2 * half - 1 - word
 
 
+@lru_cache(maxsize=16)
 def first_above(bound: float, dtype: np.dtype, strict: bool = True) -> np.floating:
     """The smallest finite value of ``dtype`` that is over ``bound`` (or equal to it, where that counts)."""
 
