@@ -32,7 +32,8 @@ def done_by(writer: Any, scan: Any, line: Pipeline, rows: tuple[int, int], plan:
     rows
         The detector rows that are read: the first, and the one after the last.
     """
-    if not hasattr(writer, "resume"):
+    # What is known of the scan takes reading its flats: only for those who go by it.
+    if not (hasattr(writer, "resume") and getattr(writer, "resumable", True)):
         return None
     if len(plan.phases) > 1 or any(slot.kind == "kept" for slot in plan.slots):
         return _refused(writer)

@@ -17,6 +17,7 @@ import numpy as np
 
 from footprint.errors import FormatError
 from footprint.io.about import plain_table
+from footprint.io.durable import durable
 from footprint.io.raw import RawFrames, writing_bytes
 from footprint.io.zarr_chunks import chunk_file, lay_out, put_chunk, write_table
 from footprint.io.zarr_levels import make_levels
@@ -168,9 +169,8 @@ class ZarrSlices:
 
     def sync(self) -> None:
         """Wait until what was written is on the disk."""
-        while self._waiting:
-            with open(self._waiting.pop(), "rb+") as file:
-                os.fsync(file.fileno())
+        files, self._waiting = list(self._waiting), set()
+        durable(files)
 
     def close(self) -> None:
         """Nothing is held open between writes."""

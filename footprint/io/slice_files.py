@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from footprint.io.durable import durable
 from footprint.io.raw import RawFrames, writing_bytes
 
 _SLICE = re.compile(r"(slice_\d{5,}|center_-?\d+(\.\d+)?)\.(tif|jp2)")
@@ -98,9 +98,8 @@ class SliceFolder:
 
     def sync(self) -> None:
         """Wait until what was written is on the disk."""
-        while self._waiting:
-            with open(self._folder / self._waiting.pop(), "rb+") as file:
-                os.fsync(file.fileno())
+        files, self._waiting = [self._folder / name for name in self._waiting], set()
+        durable(files)
 
     def close(self) -> None:
         """Nothing is held open between writes."""

@@ -51,15 +51,15 @@ def _find(file: IO[bytes], text: bytes) -> int:
     return -1
 
 
-def tell_hdf5(path: Path, group: str, name: str, text: str) -> None:
-    """The same as an attribute of a group, durably."""
+def tell_hdf5(path: Path, group: str, texts: Mapping[str, str]) -> None:
+    """The same as attributes of a group; the file is on the disk then."""
     import h5py
 
     from footprint.backend.memory import give_back
 
     # Locked already, by its Output.
     with h5py.File(path, "r+", locking=False) as file:
-        file[group].attrs[name] = text
+        file[group].attrs.update(texts)
     give_back()
     with open(path, "rb+") as written:
         os.fsync(written.fileno())

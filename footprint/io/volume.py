@@ -161,7 +161,6 @@ class VolumeWriter:
             raise FormatError(self.path, f"was closed with {counted(rows, 'rows')} missing, the first of them {where}")
         try:
             with writing(self.path, self.resumable):
-                self._sink.sync()
                 # Only of what is whole: a stopped run's rows stay as they came, to be gone on with.
                 if isinstance(self._sink, ZarrSlices | Jp2Folder | Hdf5Chunks):
                     self._sink.finish()
@@ -173,15 +172,16 @@ class VolumeWriter:
         self._out.commit()
 
     def _tell(self) -> None:
-        """Say what is known now, and close the files, which are on the disk then."""
+        """Say what is known now, and close the files, which are then on the disk: it is waited for once, for milliseconds."""
         hdf5 = bool(self._told) and volume_kind(self.path) == "hdf5"
         for name, text in {} if hdf5 else self._told.items():
             files = self._sink.saying() if isinstance(self._sink, SliceFolder | ZarrSlices) else [self.temporary]
             tell(files, name, text)
+        if not hdf5:
             self._sink.sync()
         self._sink.close()
-        for name, text in self._told.items() if hdf5 else ():
-            tell_hdf5(self.temporary, "entry/reconstruction", name, text)
+        if hdf5:
+            tell_hdf5(self.temporary, "entry/reconstruction", self._told)
 
     def discard(self) -> None:
         """Give up: remove what was written."""

@@ -128,4 +128,18 @@ MUTANTS = [
         ("tests/null/test_planning.py::test_only_the_last_refusal_names_a_comfortable_budget",),
         "the last refusal does not say which budget would be comfortable",
     ),
+    Mutant(
+        "footprint/io/volume.py",
+        "            tell(files, name, text)\n",
+        "            tell(files, name, text)\n            self._sink.sync()\n",
+        ("tests/unit/test_io_volume.py::test_every_file_is_waited_for_once_and_has_all_that_is_told",),
+        "files of a folder are waited for after each sentence that they are told",
+    ),
+    Mutant(
+        "footprint/api/_resume.py",
+        'and getattr(writer, "resumable", True)):',
+        "):",
+        ("tests/unit/test_resume.py::test_a_run_without_resume_reads_no_flats_for_it",),
+        "flats are read for a run that is not to be resumed",
+    ),
 ]

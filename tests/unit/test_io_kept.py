@@ -77,7 +77,7 @@ def test_what_is_compressed_is_decoded_as_often_as_the_plan_says(tmp_path, rng, 
             (plan,) = plans
             times = next((int(note.split()[4]) for note in plan.notes if "decompressed" in note), 1)
             assert dict(plan.seconds)["read"] > 0.9 * times * scan.decoding(24, 40) > 0
-            # A few frames are looked at beside the job.
-            assert chunks * times <= len(decoded) <= chunks * times + 6, (extra, plan.cuts, plan.notes)
+            # A few frames are looked at beside the job, and one that was is held.
+            assert chunks * times - 1 <= len(decoded) <= chunks * times + 6, (extra, plan.cuts, plan.notes)
             seen.add(times)
         assert len(seen) > 1 and 1 in seen

@@ -331,3 +331,23 @@ def test_a_large_volume_goes_to_the_disk_while_it_is_written(tmp_path, monkeypat
     with create_volume(tmp_path / "w.h5", values.shape) as volume:
         volume.write(slice(0, 10), values)
     assert not told
+
+
+@pytest.mark.parametrize(("name", "told"), [("out", "d"), ("out", "dh"), ("out.zarr", "d"), ("out.tif", "d")])
+def test_every_file_is_waited_for_once_and_has_all_that_is_told(tmp_path, monkeypatch, name, told):
+    """Each wait for a disk takes milliseconds: those of a folder of slices were most of a job."""
+    waited, fsync = [], os.fsync
+
+    def counted(fd):
+        waited.append(os.readlink(f"/proc/self/fd/{fd}"))
+        fsync(fd)
+
+    monkeypatch.setattr(os, "fsync", counted)
+    with create_volume(tmp_path / name, (5, 6, 7), "f4", told=told) as volume:
+        volume.write(slice(0, 5), np.ones((5, 6, 7), "f4"))
+        for one in told:
+            volume.tell(one, f"pixels that are {one}")
+    assert len(waited) == len(set(waited)) >= (1 if name == "out.tif" else 5)
+    if name == "out":
+        for file in sorted((tmp_path / name).iterdir()):
+            assert all(f"pixels that are {one}".encode() in file.read_bytes() for one in told)

@@ -15,6 +15,7 @@ import pytest
 import tifffile
 
 import footprint as fp
+from footprint.api import _resume
 from footprint.io.phantom import write_scan
 
 OPTIONS = {"center": 15.5, "method": "direct", "device": "cpu"}
@@ -254,6 +255,16 @@ def test_a_run_without_resume_names_what_is_there_and_leaves_it(scan, tmp_path):
         with fp.create_volume(target, (1, 2, 2)) as volume:
             volume.write(slice(0, 1), np.zeros((1, 2, 2), "f4"))
     assert left(target) == names
+
+
+def test_a_run_without_resume_reads_no_flats_for_it(scan, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(_resume, "_facts_of_scan", lambda *given: asked.append(given) or {})
+    with fp.open_scan(scan) as source, fp.create_volume(tmp_path / "plain.h5", (24, 32, 32)) as volume:
+        fp.reconstruct(source, out=volume, **OPTIONS)
+    assert not asked
+    run(scan, tmp_path / "noted.h5")
+    assert len(asked) == 1
 
 
 def test_a_journal_that_outlived_its_run_goes_with_the_next(tmp_path):
