@@ -378,7 +378,9 @@ def load(source: Any, drawn: Sequence[str] = (), others: Collection[np.dtype[Any
     ``drawn`` are images that are made, ``others`` the dtypes of those that are measured on.
     """
     from footprint.api.find_sources import find_sources
+    from footprint.api.sigma_clip import sigma_clip
     from footprint.dtypes import kernel_dtype
+    from footprint.kernels.common.few import in_threads
 
     # More than is done on the thread that is here, and less: each has kernels of its own. A filter's sums are quick.
     noise = few_pixels(416 if kinds.get("matched_filter") is None else 1024, source.dtype)
@@ -393,3 +395,6 @@ def load(source: Any, drawn: Sequence[str] = (), others: Collection[np.dtype[Any
                 made[name] = np.empty(pixels.shape, np.int32 if name == "labels" else kernel_dtype(source.dtype.str))
             also = [pixels.astype(kind) for kind in others] or None
             find_sources(pixels, blank="nan", header=source.header, measure_on=also, **made, **kinds)
+        # Of a large image all threads sort what is put aside.
+        with in_threads():
+            sigma_clip(noise, device=kinds.get("device", "auto"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -56,3 +57,16 @@ def test_a_command_loads_nothing_but_what_reads_its_files(tmp_path):
     program += "found = CliRunner().invoke(main, sys.argv[1:])\nassert found.exit_code == 0, found.output"
     a, b, c = (str(tmp_path / f"{name}.npy") for name in "abc")
     assert loaded(program, "convolve", a, b, "-o", c, "--device", "cpu") == []
+
+
+def test_what_large_images_are_computed_with_is_loaded_before_one_is_measured(tmp_path):
+    """Few pixels are sorted by one thread: the first image of many loaded, or compiled, what all threads do within its plan."""
+    np.save(tmp_path / "sky.npy", np.zeros((8, 8), np.float32))
+    program = "import sys\nfrom footprint.cli.sources_job import load\nfrom footprint.io.image import open_image\n"
+    program += "load(open_image(sys.argv[1]), device='cpu', background='global')\n"
+    program += "from footprint.kernels.common import digits\nprint(len(digits.share_numbers.signatures))"
+    command = [sys.executable, "-c", program, str(tmp_path / "sky.npy")]
+    environment = os.environ | {"FOOTPRINT_THREADS": "2"}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=300, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["1"]
