@@ -92,6 +92,8 @@ class ZarrFrames(Ahead):
         self._n_z, (self.deep, self._high, self._wide) = full[0], chunk
         # The chunk that was looked at last.
         self._known: Path | None = None
+        # And the last that was decoded, with its place: rows that are looked at one by one are mostly of the same.
+        self._last: tuple[tuple[Any, ...], np.ndarray] | None = None
         self._library = None if layout.plain or layout.own else _by_library(self._folder)
 
     def files(self) -> list[str]:
@@ -112,7 +114,7 @@ class ZarrFrames(Ahead):
 
     def close(self) -> None:
         """Nothing is held open between reads."""
-        self._kept = None
+        self._kept = self._last = None
 
     def _read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
         for lead, frames, into in self._boxes(start, stop):
@@ -237,27 +239,39 @@ class ZarrFrames(Ahead):
             self._known = name
 
     def _decoded(self, lead: tuple[int, ...], *box: slice) -> np.ndarray:
-        """A box inside one chunk, which is decoded for it."""
-        starts = [part.start for part in box]
+        """A box inside one chunk, which is decoded for it; the last is held."""
+        starts, sizes = [part.start for part in box], (self.deep, self._high, self._wide)
+        which, last = (lead, *(at // n for at, n in zip(starts, sizes))), self._last
+        if last is not None and last[0] == which:
+            chunk = last[1]
+        else:
+            # It goes before the next is made.
+            last = self._last = None
+            chunk = self._whole(lead, starts)
+            self._last = which, chunk
+        inside = tuple(slice(p.start % n, p.start % n + p.stop - p.start, p.step) for p, n in zip(box, sizes))
+        return chunk[inside]
+
+    def _whole(self, lead: tuple[int, ...], starts: list[int]) -> np.ndarray:
+        """A chunk's frames of ``lead``; where it reaches beyond the array perhaps no more than is inside."""
         if self._layout.own:
-            return self._inflated(lead, starts, box)
+            return self._inflated(lead, starts)
         self._check(lead, *starts)
+        sizes, ends = (self.deep, self._high, self._wide), (self._n_z, *self.shape[1:])
+        box = tuple(slice(at // n * n, min(at // n * n + n, end)) for at, n, end in zip(starts, sizes, ends))
         if len(self._layout.shape) == 2:
             return np.asarray(self._library[box[1:]])[None]  # type: ignore[index]
         return np.asarray(self._library[(*lead, *box)])  # type: ignore[index]
 
-    def _inflated(self, lead: tuple[int, ...], starts: list[int], box: tuple[slice, ...]) -> np.ndarray:
-        """A box inside one chunk, of which as much is inflated as its shape has."""
-        layout = self._layout
+    def _inflated(self, lead: tuple[int, ...], starts: list[int]) -> np.ndarray:
+        """The same, of which as much is inflated as its shape has."""
+        layout, sizes = self._layout, (self.deep, self._high, self._wide)
         data = self._stored(self._name(lead, *starts), lead, *starts)
         if data is None or layout.codec is None:
-            shape = [len(range(part.start, part.stop, part.step or 1)) for part in box]
-            return np.full(shape, layout.fill, layout.dtype)
+            return np.broadcast_to(np.asarray(layout.fill, layout.dtype), sizes)
         chunk = np.empty(layout.chunks, layout.dtype)
         decode(layout.codec, data, chunk.reshape(-1).view(np.uint8).data)
-        sizes = (1, *layout.chunks)[-3:]
-        inside = tuple(slice(p.start % n, p.start % n + p.stop - p.start, p.step) for p, n in zip(box, sizes))
-        return chunk[tuple(i % n for i, n in zip(lead, layout.chunks))].reshape(sizes)[inside]
+        return chunk[tuple(i % n for i, n in zip(lead, layout.chunks))].reshape(sizes)
 
 
 def _array_of(folder: Path) -> tuple[Path, dict[str, Any]]:

@@ -142,4 +142,11 @@ MUTANTS = [
         ("tests/unit/test_resume.py::test_a_run_without_resume_reads_no_flats_for_it",),
         "flats are read for a run that is not to be resumed",
     ),
+    Mutant(
+        "footprint/io/zarr_frames.py",
+        "if last is not None and last[0] == which:",
+        "if last is not None:",
+        ("tests/unit/test_io_zarr_image.py::test_arrays_of_the_library_are_images",),
+        "a chunk is taken for the one that was decoded last",
+    ),
 ]

@@ -10,8 +10,11 @@ from click.testing import CliRunner
 from scipy import ndimage
 
 import footprint as fp
+from footprint.api._blank import zeros_are_blank
+from footprint.api._image import see
 from footprint.cli.main import main
 from footprint.io.frame_source import open_source
+from footprint.io.zarr_frames import ZarrFrames
 from tests.unit.cli_files import shell
 
 zarr = pytest.importorskip("zarr", reason="needs Zarr's library, to write what is read")
@@ -171,3 +174,16 @@ def test_projections_in_zarr_are_reconstructed_as_others_are(tmp_path, rng, comp
             fp.reconstruct(scan, memory=1000, **options)
         least = fp.reconstruct(scan, memory=error.value.smallest, **options)
     np.testing.assert_allclose(least, wanted, atol=1e-5 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("form", [2, 3])
+def test_rows_of_one_chunk_are_decoded_once(tmp_path, rng, monkeypatch, form):
+    """The look for blank zeros reads 16 rows one by one, each of which decoded the chunk."""
+    pixels = rng.random((160, 90), np.float32)
+    stored(tmp_path / "a.zarr", pixels, chunks=(160, 90), zarr_format=form)
+    decoded, whole = [], ZarrFrames._whole
+    monkeypatch.setattr(ZarrFrames, "_whole", lambda self, *where: decoded.append(where) or whole(self, *where))
+    with fp.open_image(tmp_path / "a.zarr") as image:
+        assert not zeros_are_blank(see(image))
+        assert len(decoded) == 1
+        np.testing.assert_array_equal(image.array(), pixels)
