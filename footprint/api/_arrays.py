@@ -93,10 +93,13 @@ def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
     elif hasattr(array, "__dlpack__"):
         try:
             data = np.from_dlpack(array)
-        except (BufferError, RuntimeError) as error:
-            # Tensors with a gradient, numbers that NumPy does not have, memory it cannot reach.
-            got = f"{kind_of(array)} that is not handed over ({str(error).rstrip('.')})"
-            raise ArgumentError(name, got, "an array of plain numbers in the host's memory") from error
+        except (BufferError, RuntimeError, TypeError) as error:
+            # Tensors with a gradient, numbers that NumPy does not have, memory it cannot reach; arrays of JAX while it traces.
+            said = str(error).strip().partition("\n")[0].rstrip(".")
+            traced = isinstance(error, TypeError) and hasattr(array, "aval")
+            fix = "call the function outside jax.jit, or through jax.pure_callback" if traced else ""
+            got = f"{kind_of(array)} that is not handed over ({said})"
+            raise ArgumentError(name, got, "an array of plain numbers in the host's memory", fix) from error
     elif hasattr(array, "__array__") or hasattr(array, "__array_interface__") or isinstance(array, _LIKE_ARRAYS):
         try:
             data, kind = np.asarray(array), "numpy"

@@ -59,3 +59,19 @@ def test_what_is_not_handed_over_is_said():
     wanted = r"input: got a Held that is not handed over \(.*tensor\.detach\(\)\), wanted .* in the host's memory\."
     with pytest.raises(fp.ArgumentError, match=wanted):
         fp.median_filter(Held(IMAGE), 3)
+
+
+class Traced(Foreign):
+    """As an array of JAX while a function of it is being compiled, which has a shape and no numbers."""
+
+    aval = None
+
+    def __dlpack__(self, **options):
+        raise TypeError("Abstract tracer value encountered: traced array with shape float32[2]\nThe error occurred while ...")
+
+
+def test_what_is_being_traced_is_said_in_one_sentence():
+    wanted = r"^image: got a Traced that is not handed over \(Abstract .*\[2\]\), wanted .*; call .* outside jax\.jit, or .*\.$"
+    with pytest.raises(fp.ArgumentError, match=wanted) as caught:
+        fp.convolve(Traced(IMAGE), [[1.0]], device="cpu")
+    assert "\n" not in str(caught.value)
