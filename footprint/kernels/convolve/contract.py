@@ -92,6 +92,12 @@ def in_strips(image: str, out: str, mask: tuple[int, ...]) -> bool:
     return mask[1] == 1 and mask[0] > TALL and np.dtype(image) == np.dtype(out)
 
 
+def unit_rows(columns: int, width: int, rows: int, block: int) -> int:
+    """Rows of a thread's unit: where rows of outputs are short, as many groups of ``rows`` as lie side by side in a block."""
+    abreast = block // (columns + width - 1) if 0 < columns <= block + 1 - width else 0
+    return max(UNIT_ROWS, abreast * rows)
+
+
 def tall_places(height: int, rows: int, columns: int) -> tuple[int, int]:
     """Of such strips the columns, in whole blocks, and the rows of outputs, in whole groups."""
     tall = min(max(height, TALL_ROWS[0]), TALL_ROWS[1], max(rows, 1))

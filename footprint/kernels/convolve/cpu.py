@@ -25,12 +25,12 @@ from footprint.kernels.convolve.contract import (
     STRIP,
     TAP_ROWS,
     TOGETHER,
-    UNIT_ROWS,
     in_strips,
     line_piece,
     row_pieces,
     stored_rows,
     stored_strip,
+    unit_rows,
 )
 from footprint.kernels.convolve.cpu_lines import (
     cast,
@@ -60,6 +60,7 @@ from footprint.kernels.convolve.cpu_sums import (
 from footprint.kernels.convolve.cpu_tall import tall_sums
 
 _stored_rows = njit(cache=True, nogil=True)(stored_rows)
+_unit_rows = njit(cache=True, nogil=True)(unit_rows)
 held = njit(cache=True, nogil=True)(cpu_sums.held)
 
 
@@ -153,12 +154,16 @@ def _image_sides(image, weights, out, work, base, y, x, rows, columns, shapes, y
     free, many = to + most * block, block // slot
     for top in range(y, y + rows, many * most):
         left = rows + y - top
-        for r in range(most + height - 1):
-            for k in range(min(many, (left + height - 2 - r) // most + 1)):
-                row, at = source_index(top + k * most + r + y0, image_height, code_y), base + r * pitch + k * slot
+        for r in range(most + height - 2, -1, -1):
+            at, count = base + r * pitch, min(many, (left + height - 2 - r) // most + 1)
+            # All groups but the first have the row of the group before, which lies further down.
+            known = count - 1 if r < height - 1 else 0
+            cast(work[at + most * pitch : at + most * pitch + known * slot], work[at + slot : at + slot + known * slot])
+            for k in range(1 if known > 0 else count):
+                row, to_k = source_index(top + k * most + r + y0, image_height, code_y), at + k * slot
                 for i in range(slot):
                     column = source_index(x + x0 + i, image_width, code_x) if row >= 0 else -1
-                    work[at + i] = image[row * image_width + column] if column >= 0 else cval
+                    work[to_k + i] = image[row * image_width + column] if column >= 0 else cval
         blocks(work, base, 0, pitch, weights, (1, height, width), 0, 1, 0, width, work, to, block, 1, work, free)
         for q in range(min(left, many * most)):
             at, goal = to + q % most * block + q // most * slot, (top + q) * step + x
@@ -172,12 +177,19 @@ def _image_units(image, weights, out, work, base, first, last, piece, shapes, y0
     apart()
     image_height, image_width, height, width, all_rows, all_columns = shapes
     most, vectors = held(height, width)
-    units, block = (all_rows + UNIT_ROWS - 1) // UNIT_ROWS, vectors * BYTES // image.itemsize
+    block = vectors * BYTES // image.itemsize
+    tall = _unit_rows(all_columns, width, most, block)
+    units = (all_rows + tall - 1) // tall
     free = base + (most + height - 1) * (block + SPAN) + most * block
     border = y0, x0, code_y, code_x, cval
     for unit in range(first, last):
-        strip, top = unit // units * piece, unit % units * UNIT_ROWS
-        stop, bottom = min(strip + piece, all_columns), min(top + UNIT_ROWS, all_rows)
+        strip, top = unit // units * piece, unit % units * tall
+        stop, bottom = min(strip + piece, all_columns), min(top + tall, all_rows)
+        if 0 < all_columns <= block + 1 - width:
+            # A block of its own for each few of such short rows would be mostly empty.
+            rows = bottom - top
+            _image_sides(image, weights, out, work, base, top, 0, rows, all_columns, shapes, y0, x0, code_y, code_x, cval)
+            continue
         # Columns from `left` to `right` have all they need inside, and so have rows from `upper` to `lower`.
         left = max(strip, -x0)
         right = min(stop, image_width - width + 1 - x0)
@@ -289,7 +301,8 @@ def convolve_for(
     elif stored:
         piece, tall = stored_strip(columns), cpu_sums.held(*weights.shape)[0]
     else:
-        piece, tall = STRIP, UNIT_ROWS
+        piece, (most, vectors) = STRIP, cpu_sums.held(*weights.shape)
+        tall = unit_rows(columns, weights.shape[1], most, vectors * BYTES // kinds[1].itemsize)
     units = -(-rows // tall) * (row_pieces(columns, piece) if line else -(-columns // piece))
     numbers = piece, shapes, y0, x0, borders.CODES[border_y], borders.CODES[border_x], cval
     alone, together = _LOOPS[stored, line]
