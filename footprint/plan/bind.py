@@ -15,7 +15,6 @@ from footprint.errors import BackendError, ShapeError
 from footprint.plan.builder import TINY
 from footprint.plan.cross import Crossing
 from footprint.plan.drive import drive
-from footprint.plan.faces import put
 from footprint.plan.geometry import WHOLE, Geometry, Prepared, check_direct, few
 from footprint.plan.ledger import Ledger
 from footprint.plan.slots import Part, Step
@@ -170,7 +169,7 @@ class BoundPlan(Steps):
         elif step.action == "fill" and self.plan.limits.host and step.refs[0].slot.given.owner == "caller":
             view, slot = ready.views[1], step.refs[0].slot.id
             if view is not None and view.nbytes <= TINY:
-                once = lambda feeds, here: put(view, feeds[slot])
+                once = lambda feeds, here: np.copyto(view, feeds[slot], casting="unsafe")
         ledger = self.ledger
         if ledger is None:
             return once
