@@ -13,12 +13,14 @@ import resource
 import shutil
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
 from footprint.errors import ArgumentError, FootprintError, FormatError, flag, printable, warn
-from footprint.io.partial import Partial, beside, clear, cut, delete, name_limit
+from footprint.io.leftovers import clear
+from footprint.io.naming import Finished, give_names
+from footprint.io.partial import Partial, cut, name_limit
 from footprint.io.unfinished import Unfinished, mention, place
 from footprint.units import format_bytes
 
@@ -75,7 +77,7 @@ class Output:
         self.target = _target(path)
         clear(self.target.parent)
         begun = resume and place(self.target).exists()
-        check_output(path, overwrite, 0 if begun else nbytes, folder, ours, resume, packed)
+        _check(path, overwrite, 0 if begun else nbytes, folder, ours, resume, packed)
         self.partial: Partial | Unfinished
         if not resume:
             mention(self.target)
@@ -98,10 +100,13 @@ class Output:
                 _commit([self])
 
     def discard(self) -> None:
-        """Remove what was written; the target is left as it was."""
+        """Remove what was written, if it has no name yet; the target is left as it was."""
         if self._open or self.ready:
             self._open = self.ready = False
-            self.partial.remove()
+            if self.temporary.exists():
+                self.partial.remove()
+            else:
+                self.partial.release()
 
 
 @contextmanager
@@ -122,62 +127,20 @@ def together() -> Iterator[None]:
 
 
 def _commit(outputs: Sequence[Output]) -> None:
-    """Rename all, or put everything back as it was."""
-    named: list[tuple[Output, Path | None]] = []
-    try:
+    """Give all of them their names, or leave everything as it was."""
+
+    def check() -> None:
         _keep_where_taken(outputs)
         for out in outputs:
             if out.folder and out.target.exists():
                 _check_folder(out.target, out.overwrite, out.ours)
-        for out in outputs:
-            # One file takes another's place in a single step, and needs no way back.
-            alone = len(outputs) == 1 and not out.folder
-            named.append((out, None if alone else _set_aside(out.target)))
-            with _naming(out):
-                os.replace(out.temporary, out.target)
-    except BaseException:
-        for out, old in reversed(named):
-            _put_back(out, old)
+
+    try:
+        give_names([Finished(out.path, out.temporary, out.target) for out in outputs], check)
+    finally:
+        # Of those that have their names nothing is left to remove.
         for out in outputs:
             out.discard()
-        raise
-    for out, old in named:
-        out.ready = False
-        out.partial.release()
-        if old is not None:
-            delete(old)
-
-
-@contextmanager
-def _naming(out: Output) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise FormatError(out.path, f"cannot be written ({error.strerror})") from error
-
-
-def _set_aside(target: Path) -> Path | None:
-    """Keep what is to be replaced until all is done; a file stays under its name, too, where the file system can do that."""
-    if not os.path.lexists(target):
-        return None
-    old = beside(target, "replaced")
-    if not target.is_dir():
-        with suppress(OSError):
-            os.link(target, old)
-            return old
-    os.rename(target, old)
-    return old
-
-
-def _put_back(out: Output, old: Path | None) -> None:
-    if not out.temporary.exists():
-        delete(out.target)
-    if old is None:
-        return
-    if os.path.lexists(out.target):
-        delete(old)
-    else:
-        os.rename(old, out.target)
 
 
 def _keep_where_taken(outputs: Sequence[Output]) -> None:
@@ -191,8 +154,6 @@ def _keep_where_taken(outputs: Sequence[Output]) -> None:
         room = name_limit(out.target.parent) - len(tag) - len(os.fsencode(suffix)) - 1
         kept.append(out.target.with_name(f"{cut(stem, room)}.{tag}{suffix}"))
         os.replace(out.temporary, kept[-1])
-        out.ready = False
-        out.partial.release()
     names = " and ".join(map(str, kept))
     fix = f"the result is kept as {names}" if len(kept) == 1 else f"the results are kept as {names}"
     raise FormatError(taken[0].path, "appeared while its contents were computed", fix)
@@ -276,6 +237,19 @@ def check_output(
     packed: bool = False,
 ) -> None:
     """Raise FormatError when an output could not be written; meant to run before the work does. See `Output`."""
+    clear(_target(path).parent)
+    _check(path, overwrite, nbytes, folder, ours, resume, packed)
+
+
+def _check(
+    path: str | os.PathLike[str],
+    overwrite: bool,
+    nbytes: int,
+    folder: bool,
+    ours: Callable[[str], bool],
+    resume: bool,
+    packed: bool,
+) -> None:
     flag("overwrite", overwrite)
     target = _target(path)
     parent = target.parent

@@ -1,7 +1,6 @@
 """Files and folders on their way to a name: hidden beside their target, locked, and removed however the process ends.
 
-What a killed process leaves is found by its name, ``.NAME.HOST-PID-RANDOM.partial``, and removed by the next run in that folder if
-it was written on this machine, by this user, and by a process that is no more and whose lock the system has given back.
+What a killed process leaves is found by its name, ``.NAME.HOST-PID-RANDOM.partial``; see `leftovers`.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import atexit
 import fcntl
 import os
 import platform
-import re
 import shutil
 import signal
 import threading
@@ -21,16 +19,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from footprint.errors import warn
-from footprint.units import format_bytes
-
-_NAME = re.compile(r"\.(?P<name>.*)\.(?P<host>[0-9a-f]{8})-(?P<pid>\d+)-[0-9a-f]{8}\.(?P<kind>partial|replaced)", re.S)
-
 _live: set[Path] = set()
 _previous: dict[int, Any] = {}
 
 
-def _host() -> str:
+def host() -> str:
     """Tells this machine from others that write to the same disk: a process's number means nothing to them."""
     return f"{zlib.crc32(platform.node().encode()):08x}"
 
@@ -45,7 +38,7 @@ def name_limit(folder: Path) -> int:
 
 def beside(target: Path, kind: str) -> Path:
     """A hidden name beside ``target`` that no other process has, cut to what the file system allows."""
-    tail = f".{_host()}-{os.getpid()}-{uuid.uuid4().hex[:8]}.{kind}"
+    tail = f".{host()}-{os.getpid()}-{uuid.uuid4().hex[:8]}.{kind}"
     return target.parent / f".{cut(target.name, name_limit(target.parent) - len(tail) - 1)}{tail}"
 
 
@@ -101,55 +94,6 @@ def delete(path: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)
-
-
-def clear(folder: Path) -> None:
-    """Remove what killed runs left in a folder, and say so in a warning for each."""
-    try:
-        names = [entry.name for entry in os.scandir(folder)]
-    except OSError:
-        return
-    for name in names:
-        match = _NAME.fullmatch(name)
-        if match is not None:
-            with suppress(OSError):
-                _clear(folder / name, match)
-
-
-def _clear(path: Path, match: re.Match[str]) -> None:
-    about = path.lstat()
-    if match["host"] != _host() or path.is_symlink() or about.st_uid != os.geteuid() or _alive(int(match["pid"])):
-        return
-    lock = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
-    try:
-        with suppress(OSError):
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                # A process of the same number in another container, or a child that still writes.
-                return
-        target = path.with_name(match["name"])
-        if match["kind"] == "replaced" and not target.exists():
-            # Killed between taking the old result aside and giving the new one its name.
-            os.rename(path, target)
-            warn(f"{target}: put back: a run that was killed had set it aside")
-            return
-        files = [item.stat().st_size for item in path.rglob("*")] if path.is_dir() else [about.st_size]
-        delete(path)
-        if not path.exists():
-            warn(f"{path}: removed ({format_bytes(sum(files))}, left by a run that was killed)")
-    finally:
-        os.close(lock)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def _signals() -> list[int]:

@@ -15,6 +15,7 @@ DAMAGE = (CODED + "damaged_blocks_are_refused_and_nothing_beside_them_is_touched
 VALUES = (CODED + "rows_of_all_dtypes_equal_those_of_hdf5",)
 BLOCKS = (CODED + "only_blocks_that_hold_the_rows_are_read",)
 IMAGES = "tests/unit/test_io_direct.py::test_images_of_every_kind_go_to_the_disk_whatever_their_rows"
+NAMES = "tests/unit/test_io_output.py::test_all_names_are_given_or_none_however_a_run_ends"
 
 MUTANTS = [
     Mutant(
@@ -340,5 +341,26 @@ MUTANTS = [
         "start = (plane * (self._n_z // self.high) + at) * across",
         ("tests/unit/test_io_tiff_bands.py::test_rows_are_those_of_the_page",),
         "planes of a page begin where the one before has not ended",
+    ),
+    Mutant(
+        "footprint/io/naming.py",
+        "signal.signal(number, lambda number, frame: came.append(number))",
+        "pass",
+        (NAMES,),
+        "a stop leaves a result set aside",
+    ),
+    Mutant(
+        "footprint/io/naming.py",
+        "with _Note(moves if len(moves) > 1 else []):",
+        "with _Note([]):",
+        (NAMES,),
+        "a run that was killed leaves some of its outputs without names",
+    ),
+    Mutant(
+        "footprint/io/naming.py",
+        "(move.old is not None or not os.path.lexists(move.target))",
+        "True",
+        ("tests/unit/test_io_output.py::test_a_name_that_was_taken_since_a_run_was_killed_is_left_alone",),
+        "what a killed run was to name takes the name of another's file",
     ),
 ]

@@ -114,7 +114,7 @@ def test_an_output_without_a_name_is_refused(shell, folder):
 
 def test_what_a_killed_run_left_is_named_on_the_way(shell, folder):
     dead = int(subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True).stdout)
-    left = folder / f".old.h5.{partial._host()}-{dead}-01234567.partial"
+    left = folder / f".old.h5.{partial.host()}-{dead}-01234567.partial"
     left.write_bytes(bytes(2048))
     code, _, err = shell(*"convolve image.npy mask.npy -o new.npy --quiet".split())
     assert code == 0 and not left.exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import warnings
@@ -132,7 +133,7 @@ def dead_pid() -> int:
 
 
 def test_only_our_own_leftovers_are_removed(tmp_path: Path) -> None:
-    here, pid = partial._host(), dead_pid()
+    here, pid = partial.host(), dead_pid()
     stays = [
         ".a.partial",
         f".a.00000000-{pid}-01234567.partial",  # another machine's
@@ -152,7 +153,7 @@ def test_a_lock_keeps_what_another_container_writes(tmp_path: Path) -> None:
     """Its process has a number that means nothing here."""
     import fcntl
 
-    left = tmp_path / f".a.{partial._host()}-{dead_pid()}-01234567.partial"
+    left = tmp_path / f".a.{partial.host()}-{dead_pid()}-01234567.partial"
     with open(left, "w") as file:
         fcntl.flock(file, fcntl.LOCK_SH)
         put(tmp_path / "new", "x")
@@ -163,7 +164,7 @@ def test_a_lock_keeps_what_another_container_writes(tmp_path: Path) -> None:
 
 
 def test_a_result_that_was_taken_aside_is_put_back(tmp_path: Path) -> None:
-    (tmp_path / f".folder.{partial._host()}-{dead_pid()}-01234567.replaced").mkdir()
+    (tmp_path / f".folder.{partial.host()}-{dead_pid()}-01234567.replaced").mkdir()
     with pytest.warns(UserWarning, match="folder: put back"):
         put(tmp_path / "new", "x")
     assert sorted(os.listdir(tmp_path)) == ["folder", "new"]
@@ -244,3 +245,79 @@ def test_no_sentence_moves_the_terminal() -> None:
     assert sentence == r"a\x1b[31m\x07\r\n\u202e\x9b\udcff.fits: is no file."
     assert sentence.isprintable() and printable("µ 1 × 2") == "µ 1 × 2"
     assert str(ArgumentError("plane", name, "another")).isprintable()
+
+
+NAMING = """
+import os, signal, sys
+from footprint.io.output import Output, together
+
+stop, most = int(sys.argv[1]), int(sys.argv[2])
+steps = 0
+
+
+def counted(step, at):
+    def run(*words, **more):
+        global steps
+        if step is link and "no links" in sys.argv:
+            raise OSError(1, "Operation not permitted")
+        step(*words, **more)
+        steps += 1
+        if steps == at:
+            os.kill(os.getpid(), stop)
+    return run
+
+
+link = os.link
+for at in range(1, most + 1):
+    child = os.fork()
+    if not child:
+        os.chdir(str(at))
+        with together():
+            for name in ("a", "folder", "b"):
+                out = Output(name, overwrite=True, folder=name == "folder", ours=lambda name: True)
+                (out.temporary / "s" if out.folder else out.temporary).write_text("new")
+                out.commit()
+            for name in ("link", "rename", "replace", "unlink"):
+                setattr(os, name, counted(getattr(os, name), at))
+        sys.exit()
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    print(at if code else "", flush=True)
+"""
+
+
+def stopped_while_naming(folder: Path, stop: int, most: int, *words: str) -> int:
+    """Runs in folders 1, 2, ..., each stopped behind a later step of giving three outputs their names; how many were."""
+    line = [sys.executable, "-c", NAMING, str(int(stop)), str(most), *words]
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    said = subprocess.run(line, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    return len(said.split())
+
+
+@pytest.mark.parametrize("links", ["links", "no links"])
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=["Ctrl-C", "polite", "killed"])
+@pytest.mark.parametrize("fresh", [True, False], ids=["fresh", "replaced"])
+def test_all_names_are_given_or_none_however_a_run_ends(tmp_path: Path, fresh: bool, stop: int, links: str) -> None:
+    """Of one that was killed the next run does the rest, whatever that run is."""
+    most = 14
+    for at in range(1, most + 1):
+        (tmp_path / f"{at}" / "folder").mkdir(parents=True)
+        for name in () if fresh else ("a", "b", "folder/s"):
+            (tmp_path / f"{at}" / name).write_text("old")
+    before = contents(tmp_path / "1")
+    assert 3 <= stopped_while_naming(tmp_path, stop, most, links) < most
+    for at in range(1, most + 1):
+        if stop == signal.SIGKILL:
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                check_output(tmp_path / f"{at}" / "other")
+            assert all("killed" in str(one.message) for one in said)
+        assert contents(tmp_path / f"{at}") in (before, {"a": "new", "b": "new", "folder/s": "new"}), at
+
+
+def test_a_name_that_was_taken_since_a_run_was_killed_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "1").mkdir()
+    assert stopped_while_naming(tmp_path, signal.SIGKILL, 1) == 1
+    (tmp_path / "1" / "b").write_text("another's")
+    with pytest.warns(UserWarning, match="folder: complete, and has its name now: the run that made it was killed"):
+        check_output(tmp_path / "1" / "c")
+    assert contents(tmp_path / "1") == {"a": "new", "b": "another's", "folder/s": "new"}
