@@ -94,12 +94,18 @@ def from_file(
     data = Filler(read) if read is not None else None
     if known is not None:
         return Stream(data, spec, beside, key=("file", *known), owner="source", plan_alone=True, loose=True)
-    return Stream(data, spec, beside, lean=lean_of(reading))
+    return Stream(data, spec, beside, decoding=decoding_of(reading), lean=lean_of(reading))
 
 
 def lean_of(reading: Reading | None) -> Callable[[], bool] | None:
     """What asks a reader to hold nothing, where ``reading`` is its ``host_bytes`` and it has such a way; see `Given`."""
     return getattr(getattr(reading, "__self__", None), "lean", None)
+
+
+def decoding_of(reading: Reading | None) -> Callable[[tuple[int, ...]], float] | None:
+    """Seconds that a reader decompresses blocks for, where ``reading`` is its ``host_bytes`` and it can tell; see `Given`."""
+    seconds = getattr(getattr(reading, "__self__", None), "decoding", None)
+    return None if seconds is None else lambda shape: seconds(shape[0])
 
 
 def host(array: np.ndarray) -> Array:

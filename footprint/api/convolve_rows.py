@@ -10,7 +10,7 @@ import numpy as np
 from footprint.api._arrays import Memory, Progress, described, where
 from footprint.api._call import Stream, call, planned
 from footprint.api._filtered import Asked, number, operation, returned
-from footprint.api._image import lean_of
+from footprint.api._image import from_file
 from footprint.api._mask import file_mask, mask_slot, shape_of, weights_of
 from footprint.api._method import made_by
 from footprint.api._sides import rows_beside
@@ -177,10 +177,9 @@ def convolve_rows(
 
 def _blocks(spec: ArraySpec, reading: Reading | None, fill: Callable[[Region, np.ndarray], None] | None = None) -> Stream:
     """An image that comes by rows. What a reader takes beside them is a function of its own, which no key can tell."""
-    data = Filler(fill) if fill is not None else None
     if reading is None:
-        return Stream(data, spec, key="rows", owner="source")
-    return Stream(data, spec, lambda block: reading(block.shape[0], block.dtype), lean=lean_of(reading))
+        return Stream(None if fill is None else Filler(fill), spec, key="rows", owner="source")
+    return from_file(spec, reading, fill)
 
 
 def _taken(spec: ArraySpec, writing: int, taker: Taker | None = None) -> Stream:

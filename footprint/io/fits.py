@@ -57,6 +57,10 @@ class HeldFrames:
             return self._frames.host_bytes(n_rows, dtype)
         return math.prod(self.shape) * self.dtype.itemsize + self._frames.host_bytes(self.shape[1], self.dtype)
 
+    def decoding(self, n_frames: int, n_rows: int) -> float:
+        """Seconds that decompressing rows of frames takes, once."""
+        return float(getattr(self._frames, "decoding")(n_frames, n_rows))  # noqa: B009
+
     def lean(self) -> bool:
         """Hold nothing from now on; False where that is so already."""
         with self._lock:
@@ -114,6 +118,10 @@ class ScaledFrames:
         """Bytes that reading holds beside ``out``, whatever its dtype: rows as stored, as float64, and where they are blank."""
         each = self._raw.dtype.itemsize + (0 if self._flip else 8 + (self._blank is not None))
         return self._rows(n_rows) * self.shape[2] * each + self._raw.host_bytes(n_rows, self._raw.dtype)
+
+    def decoding(self, n_frames: int, n_rows: int) -> float:
+        """Seconds that decompressing rows of frames takes, where they are compressed."""
+        return self._raw.decoding(n_frames, n_rows)
 
     def close(self) -> None:
         """Close the file."""

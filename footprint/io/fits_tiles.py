@@ -15,6 +15,7 @@ from footprint.io.fits_units import Unit
 from footprint.io.frames import cast_into, reading
 from footprint.io.inflated import Inflated, Plain, is_gzip
 from footprint.io.tile_sizes import TileSizes
+from footprint.plan.rates import decoding
 
 # Bytes that astropy takes for a pixel of the tile it decompresses, beside the pixels that come of it: 13 were measured at most, of
 # float64 by GZIP_2.
@@ -93,6 +94,12 @@ class TiledFrames:
         rows = min(self._rows, (-(-n_rows // high) + 1) * high, self._whole[-2])
         band = math.prod(self._tile[:-2]) * rows * self._whole[-1] * self.dtype.itemsize
         return 2 * band + _TILE * tile + _TABLES * self._table + self._heap + _SMALL
+
+    def decoding(self, n_frames: int, n_rows: int) -> float:
+        """Seconds that decompressing rows of frames takes, all tiles that they are in."""
+        high = self._tile[-2]
+        bands = n_frames * -(-n_rows // high)
+        return decoding(bands * high * self._whole[-1] * self.dtype.itemsize, bands)
 
     def close(self) -> None:
         """Close the file."""

@@ -89,6 +89,11 @@ class Image:
             return min(held, n_rows * self._frames.row_bytes)
         return held
 
+    def decoding(self, n_rows: int) -> float:
+        """Seconds that decompressing ``n_rows`` rows takes; 0 where the file is not compressed."""
+        seconds = getattr(self._frames, "decoding", None)
+        return float(seconds(1, n_rows)) if seconds else 0.0
+
     @property
     def known(self) -> tuple[Any, ...] | None:
         """All that `host_bytes` goes by, so that a plan does for every such image; None where more decides."""

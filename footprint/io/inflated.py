@@ -10,12 +10,19 @@ from pathlib import Path
 
 import numpy as np
 
-# Compressed bytes read and bytes inflated at a time.
-_READ, _MADE = 1 << 16, 1 << 18
+# Compressed bytes read and bytes inflated at a time; and of a file's first bytes.
+_READ, _MADE, _FIRST = 1 << 14, 1 << 17, 1 << 16
 # Bytes inflated at most beyond the last that are wanted, to come to the checksum of all: a FITS file ends within 2,880.
 _TAIL = 1 << 20
-# A copy of zlib's state with its window of 32 KiB, measured 47 KiB; one is kept every so many bytes to start again from.
+# A copy of zlib's state with its window of 32 KiB, measured 47 KiB, and at most `_READ` of what it was given; one is kept every so
+# many bytes to start again from.
 _STATE, _SPAN, _POINTS = 1 << 16, 32 << 20, 32
+# And the last few: at the newest multiple of `_MADE`, of twice as much, and so on, each an odd multiple, so that whoever goes back
+# some rows, as for the neighbours of the next part, inflates little more than twice those. More than `_SPAN` no one needs.
+_STEPS = (_SPAN // _MADE).bit_length()
+
+# Bytes inflated, compressed bytes that this took, and the engine: None for a new one.
+_Point = tuple[int, int, "zlib._Decompress | None"]
 
 
 class Inflated:
@@ -31,17 +38,18 @@ class Inflated:
         self._file = open(path, "rb", buffering=0)
         self._size, self._span = Path(path).stat().st_size, _SPAN
         self._lock = threading.Lock()
-        self._points: list[tuple[int, int, bytes, zlib._Decompress | None]] = [(0, 0, b"", None)]
+        self._points: list[_Point] = [(0, 0, None)]
+        self._recent: dict[int, _Point] = {}
         self._go(self._points[0])
 
     @staticmethod
     def host_bytes(nbytes: int) -> int:
         """Bytes that reading ``nbytes`` inside takes."""
-        return _READ * 2 + _MADE + _STATE * (1 + min(nbytes // _SPAN, _POINTS))
+        return _READ * 2 + _MADE + _STATE * (1 + min(nbytes // _SPAN, _POINTS) + min((nbytes // _MADE).bit_length(), _STEPS))
 
     def close(self) -> None:
         """Close the file."""
-        self._points = []
+        self._points, self._recent = [], {}
         self._file.close()
 
     def read_at(self, offset: int, count: int) -> bytes:
@@ -52,8 +60,9 @@ class Inflated:
     def readinto_at(self, offset: int, view: memoryview) -> int:
         """Fill ``view`` with the bytes from ``offset``; how many there were."""
         with self._lock:
-            if offset < self._at or any(self._at < point[0] <= offset for point in self._points):
-                self._go(max((p for p in self._points if p[0] <= offset), key=lambda p: p[0]))
+            near = max((p for p in (*self._points, *self._recent.values()) if p[0] <= offset), key=lambda point: point[0])
+            if offset < self._at or near[0] > self._at:
+                self._go(near)
             done = 0
             while done < len(view):
                 skip = offset + done - self._at
@@ -74,8 +83,9 @@ class Inflated:
                 while self._at < end and self._some(_MADE):
                     pass
 
-    def _go(self, point: tuple[int, int, bytes, zlib._Decompress | None]) -> None:
-        self._at, self._from, self._rest, engine = point
+    def _go(self, point: _Point) -> None:
+        self._at, self._from, engine = point
+        self._rest = b""
         self._engine = engine.copy() if engine else zlib.decompressobj(31)
         self._ends = False
 
@@ -85,7 +95,7 @@ class Inflated:
             if not self._rest and self._from < self._size:
                 self._rest = os.pread(self._file.fileno(), _READ, self._from)
                 self._from += len(self._rest)
-            made = self._engine.decompress(self._rest, most)
+            made = self._engine.decompress(self._rest, min(most, _MADE - self._at % _MADE))
             used, self._rest = self._rest, self._engine.unconsumed_tail
             if self._engine.eof:
                 # Members follow each other; zeros may pad the last.
@@ -110,12 +120,17 @@ class Inflated:
         self._engine = zlib.decompressobj(31)
 
     def _remember(self) -> None:
-        if self._ends or self._at < self._points[-1][0] + self._span:
+        if self._ends or self._at % _MADE:
             return
-        if len(self._points) > _POINTS:
-            self._points, self._span = self._points[::2], 2 * self._span
-        else:
-            self._points.append((self._at, self._from, self._rest, self._engine.copy()))
+        point = self._at, self._from - len(self._rest), self._engine.copy()
+        number = self._at // _MADE
+        # Of every power of two its last odd multiple, so that the farther back, the farther apart they lie.
+        self._recent[min((number & -number).bit_length(), _STEPS) - 1] = point
+        if self._at >= self._points[-1][0] + self._span:
+            if len(self._points) > _POINTS:
+                self._points, self._span = self._points[::2], 2 * self._span
+            else:
+                self._points.append(point)
 
 
 class Plain:
@@ -149,6 +164,6 @@ def first_bytes(path: str | os.PathLike[str], count: int) -> bytes:
     """The first bytes inside a gzip file, from no more than its first 64 KiB; fewer where it is damaged."""
     with open(path, "rb") as file:
         try:
-            return zlib.decompressobj(31).decompress(file.read(_READ), count)
+            return zlib.decompressobj(31).decompress(file.read(_FIRST), count)
         except zlib.error:
             return b""

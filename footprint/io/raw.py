@@ -20,6 +20,7 @@ from footprint.io import direct
 from footprint.io.direct import SECTOR, Direct
 from footprint.io.frames import PIECE, cast_into, reading, staging
 from footprint.io.inflated import Inflated
+from footprint.plan.rates import decoding
 
 _AGAIN = "copy or write it again"
 
@@ -124,6 +125,10 @@ class RawFrames:
             return self._inflating
         rows = n_rows * (self.shape[0] if n_rows == self.shape[1] else 1)
         return min(max(1, PIECE // max(1, self.row_bytes)), rows) * self.row_bytes + self._inflating
+
+    def decoding(self, n_frames: int, n_rows: int) -> float:
+        """Seconds that inflating rows of frames takes."""
+        return decoding(n_frames * n_rows * self.row_bytes, 0) if self.inflated else 0.0
 
     def close(self) -> None:
         """Close the file."""

@@ -363,4 +363,18 @@ MUTANTS = [
         ("tests/unit/test_io_output.py::test_a_name_that_was_taken_since_a_run_was_killed_is_left_alone",),
         "what a killed run was to name takes the name of another's file",
     ),
+    Mutant(
+        "footprint/io/inflated.py",
+        "self._recent[min((number & -number).bit_length(), _STEPS) - 1] = point",
+        "pass",
+        ("tests/unit/test_io_chunks.py::test_going_back_a_little_in_a_gzip_file_inflates_little",),
+        "a gzipped image is inflated from its beginning for every part",
+    ),
+    Mutant(
+        "footprint/api/_image.py",
+        "return None if seconds is None else lambda shape: seconds(shape[0])",
+        "return None",
+        ("tests/unit/test_io_chunks.py::test_a_plan_foretells_what_decompressing_an_image_takes",),
+        "a plan does not foretell what decompressing an image takes",
+    ),
 ]
