@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import importlib
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -160,7 +159,7 @@ def command(job: str, target: str | None, overwrite: bool, other: str | None) ->
 
     with output(target, overwrite) as temporary:
         Path(temporary).write_text(text, "utf-8")
-    print(f"footprint: wrote {target}", file=sys.stderr)
+    click.echo(f"footprint: wrote {printable(target)}", err=True)
 
 
 def _translated(path: str) -> str:
@@ -179,8 +178,8 @@ def commented(job: str) -> str:
     """The file: every line but the table's a comment, so that as it stands it changes nothing."""
     lines = [
         f"# Options of footprint {job}. Lines that begin with # are defaults, or examples where there are none:",
-        "# take the # away to use one. Options on the command line count more than this file.",
-        "# Names of files are seen from where the command runs.",
+        "# remove the # to use one. Options on the command line take precedence over this file.",
+        "# File names are relative to where the command runs.",
         "",
         f"[{job}]",
     ]

@@ -6,6 +6,7 @@ import json
 
 import click
 
+from footprint.errors import printable
 from footprint.units import counted
 
 
@@ -31,4 +32,4 @@ def command(parts: tuple[str, ...], target: str, overwrite: bool, as_json: bool)
     if as_json:
         click.echo(json.dumps({"output": target, "parts": len(parts), "rows": [start, stop]}))
     else:
-        click.echo(f"Joined {counted(len(parts), 'parts')}, rows {start}:{stop}, as {target}")
+        click.echo(f"Joined {counted(len(parts), 'parts')}, rows {start}:{stop}, as {printable(target)}")

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.errors import ArgumentError, FormatError, ShapeError
+from footprint.errors import ArgumentError, FormatError, ShapeError, printable
 from footprint.io.output import output
 from footprint.io.packing import volume_kind
 from footprint.units import kind_of
@@ -100,7 +100,7 @@ def join_volumes(parts: Sequence[str | os.PathLike[str]], out: str | os.PathLike
         name = os.path.relpath(os.path.realpath(part.path), home)
         at = part.rows[0] - first.rows[0]
         layout[at : at + part.shape[0]] = h5py.VirtualSource(name, f"{_GROUP}/results/{_DATA}", part.shape, first.dtype)
-    names = [os.path.basename(part.path) for part in found]
+    names = [printable(os.path.basename(part.path)) for part in found]
     attrs = {**first.about, "rows": f"{first.rows[0]}:{last.rows[1]}", "parts": names}
     bad = [f"rows {part.rows[0]}:{part.rows[1]}: {part.bad_pixels}" for part in found if part.bad_pixels]
     attrs |= {"bad_pixels": bad} if bad else {}

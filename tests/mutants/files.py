@@ -377,4 +377,11 @@ MUTANTS = [
         ("tests/unit/test_io_chunks.py::test_a_plan_foretells_what_decompressing_an_image_takes",),
         "a plan does not foretell what decompressing an image takes",
     ),
+    Mutant(
+        "footprint/cli/join.py",
+        "as {printable(target)}",
+        "as {target}",
+        ("tests/unit/test_cli_outputs.py::test_no_name_of_a_joined_volume_or_a_configuration_moves_the_terminal",),
+        "the name of a joined volume moves the terminal",
+    ),
 ]

@@ -154,6 +154,17 @@ def test_no_name_moves_the_terminal(shell, folder, tmp_path, monkeypatch, comman
             assert file["entry/reconstruction"].attrs["scan"] == r"\x1b]0;owned\x07\x1b[2J\r\udcffscan.nx"
 
 
+def test_no_name_of_a_joined_volume_or_a_configuration_moves_the_terminal(shell, folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for rows in ("0:2", "2:4"):
+        words = ["reconstruct", str(folder / "scan.nx"), "--center", "15.5", "--rows", rows, "-o", f"{ESCAPES}{rows[0]}.h5"]
+        assert shell(*words)[0] == 0, rows
+    for words in (["join", f"{ESCAPES}0.h5", f"{ESCAPES}2.h5", "-o", f"{ESCAPES}all.h5"], ["config", "-o", f"{ESCAPES}scan.toml"]):
+        code, *texts = shell(*words)
+        assert code == 0 and words[-1] in os.listdir(), texts
+        assert all(line.isprintable() for line in "".join(texts).split("\n")), ascii(texts)
+
+
 @pytest.mark.parametrize("kind", ["npy", "h5", "fits"])
 def test_a_mask_beyond_memory_is_a_sentence(shell, folder, kind):
     name = f"new-mask.{kind}"
