@@ -15,6 +15,7 @@ from footprint.ops.base import Op
 from footprint.plan.plan import Plan
 from footprint.plan.slots import Given
 from footprint.spec import ArraySpec
+from footprint.units import kind_of
 
 
 def angles_of(angles: Any, n_angles: int) -> np.ndarray:
@@ -44,7 +45,8 @@ def numbers(name: str, values: Any) -> np.ndarray:
             with np.errstate(over="ignore"):
                 return found.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError, RuntimeError):
-        raise ArgumentError(name, repr(values), "numbers") from None
+        said = repr(values)
+        raise ArgumentError(name, kind_of(values) if said.startswith("<") else said, "numbers") from None
     raise ArgumentError(name, f"complex numbers ({found.dtype})", "real ones")
 
 

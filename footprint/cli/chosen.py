@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from footprint.api.select import Selected
 
 _EXCLUDE = (
-    "Projections to leave out, counted from 0: numbers and ranges such as 3,10:20 (20 excluded); frames=FILE: a file's numbers of "
-    "frames, flats and darks counted; degrees=A:B or degrees=FILE: those at these angles."
+    "Projections to leave out, counted from 0: numbers and ranges such as 3,10:20 (20 excluded); frames=FILE: frame numbers in a "
+    "file, flats and darks counted; degrees=A:B or degrees=FILE: those at these angles."
 )
 _BINNING = "Average squares of N x N pixels; --center, --rows, shifts and --pixel-size still count detector pixels."
 

@@ -47,7 +47,7 @@ class _Jobs(click.Group):
             if as_json:
                 reporter.report("plan", {"nbytes": plan.nbytes, "largest": plan.footprint.largest, "notes": list(plan.notes)})
 
-        reads = "Reads shapes and angles but no pixels; --device null:h100 plans for a GPU this machine does not have."
+        reads = "Reads what files say of themselves, but no pixels; --device null:h100 plans for a GPU that is not here."
         show.__doc__ = f"{_JOBS[cmd_name]}\n\n{reads}"
         made: Any = job.job_options(show)
         for option in (

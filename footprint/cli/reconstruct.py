@@ -51,7 +51,7 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
             default="auto",
             show_default=True,
             metavar="LEVEL",
-            help="Raw value from which pixels are saturated, and replaced; none, or auto: the type's largest, from 16 bits on.",
+            help="Raw value at which pixels are saturated, and replaced; none, or auto: the type's largest, from 16 bits on.",
         ),
         click.option(
             "--machine-current/--no-machine-current",
@@ -98,7 +98,7 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
         chosen_options,
         step_options,
         cast_options,
-        click.option("--circle", is_flag=True, help="Set pixels outside the circle that every projection sees to 0."),
+        click.option("--circle", is_flag=True, help="Set to 0 the pixels outside the circle that every projection sees."),
         click.option("--roi", default=None, metavar="X0,X1,Y0,Y1", help="Part of each slice, X1 and Y1 excluded."),
         click.option(
             "--margin", type=int, default=0, show_default=True, metavar="N", help="Make slices N pixels larger on every side."

@@ -327,6 +327,7 @@ _UNITS = {
     "min_area": "pixels",
     "clip_count": "pixels",
     "sigma": "times the noise",
+    "flood": "times the noise",
     "kappa": "standard deviations",
 } | dict.fromkeys(("background", "noise", "filtered_noise", "threshold", "clip_mean", "clip_median", "clip_std"), "unit")
 

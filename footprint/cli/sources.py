@@ -55,7 +55,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--shapes",
             default=None,
             metavar="WORD",
-            help="With --at: catalogue, to take its shapes; otherwise all have the beam's.",
+            help="With --at: catalogue takes the shapes listed there; otherwise every source has the beam's.",
         ),
         click.option(
             "--at",
@@ -76,7 +76,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="FILE",
             help="Also write a catalogue of what is found, by the same rules, in the inverted image.",
         ),
-        click.option("--windowed", is_flag=True, help="Also find centres in windows of the beam's size, or of each source's own."),
+        click.option("--windowed", is_flag=True, help="Also find centres in windows of the beam's size, or of each source's."),
         click.option("--kron", is_flag=True, help="Sum over ellipses of 2.5 Kron radii."),
         click.option("--annulus", default=None, metavar="R1,R2", help="With --apertures: subtract the mean between these radii."),
         click.option(
@@ -110,7 +110,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--connectivity", type=int, default=4, show_default=True, help="4, or 8 to join pixels that touch at a corner."
         ),
-        click.option("--maxiters", type=int, default=None, help="Most rounds of clipping (default: until nothing changes)."),
+        click.option("--maxiters", type=int, default=None, help="Maximum rounds of clipping (default: until nothing changes)."),
         click.option("--flood", type=float, default=None, help="Lower threshold that islands reach down to (default: --sigma)."),
         click.option(
             "--kappa",
@@ -123,7 +123,10 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--sigma", type=float, default=5.0, show_default=True, help="Threshold above the background, in multiples of the noise."
         ),
         click.option(
-            "--report", default=None, metavar="FILE", help="Also write a page of everything: picture, table, theory, plan (.html)."
+            "--report",
+            default=None,
+            metavar="FILE",
+            help="Also write a page of everything: picture, table, expected completeness, plan (.html).",
         ),
         click.option(
             "--segmentation", default=None, metavar="FILE", help="Also write the label image: .fits, .tif, .h5, .npy or .zarr."
@@ -136,7 +139,11 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--background-map", default=None, metavar="FILE", help="Take the background from this image."),
         click.option("--filter-size", type=int, default=3, show_default=True, help="Side of the mesh's median filter in cells."),
         click.option(
-            "--box", type=int, default=64, show_default=True, help="Side of the mesh's cells in pixels, several times a source's."
+            "--box",
+            type=int,
+            default=64,
+            show_default=True,
+            help="Side of the mesh's cells in pixels, several times the size of a source.",
         ),
         click.option(
             "--background",
