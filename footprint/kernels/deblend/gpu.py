@@ -22,6 +22,8 @@ from footprint.spec import ArraySpec, Limits
 
 # Columns of a basin, as `basins.h` has them.
 _COLUMNS = 11
+# Rounds that one group makes, where anything is left to join: most leave a third of the trees, the worst a half.
+_SELDOM = 6
 
 
 def gather_state(
@@ -77,10 +79,12 @@ def gather_program(
         launch("basins", pixels, ids, chunks, roots, peaks, basins, *known, *shape, A(1), np.float64(seed)),
         launch("borders", pixels, ids, chunks, roots, flags, *known, np.int32(jumps), *near, groups=n),
     ]
-    for turn in range(jumps, jumps + rounds):
+    last, rest = jumps + rounds, max(jumps + 1, jumps + rounds - _SELDOM)
+    for turn in range(jumps, rest):
         made += [forest(entry, turn) for entry in ("high", *(("low",) if kind == "f64" else ()), "place")]
         made.append(forest("hook", turn, heights, *known, groups=listed))
         made.append(launch("join", basins, flags, *known, np.int32(turn), groups=listed))
+    made.append(forest("rest", rest, heights, *known, np.int32(last), groups=1))
     return Program(tuple(made), (*label.chunk_specs(size), ArraySpec((jumps + rounds + 1,), "int32")))
 
 
