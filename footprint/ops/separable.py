@@ -13,7 +13,7 @@ from footprint.kernels.separable.contract import (
     BOX_TAPS,
     CUBED,
     FUSED,
-    STRIPPED,
+    RINGED,
     averaged,
     countable,
     in_boxes,
@@ -22,6 +22,7 @@ from footprint.kernels.separable.contract import (
     in_sight,
     read_as,
 )
+from footprint.kernels.separable.rings import shared, with_sums
 from footprint.ops.base import Op, Table
 from footprint.ops.families import ImageFilter
 from footprint.ops.pipeline import FUSIONS, Pipeline, Stage
@@ -151,12 +152,19 @@ class Line(ImageFilter):
             return
         kind = sum_dtype(image.spec.dtype)
         x = b.bring(image, dtype=read_as(b.limits, image.spec.dtype, kind))
-        weights = [b.const(taps.weights.array.astype(kind), f"weights along {taps.axis}") for taps in self.taps]
+        arrays = [taps.weights.array.astype(kind) for taps in self.taps]
+        pairs = len(arrays) == 2 and shared(b.limits, *arrays)
+        weights = [
+            b.const(with_sums(array) if pairs else array, f"weights along {taps.axis}") for taps, array in zip(self.taps, arrays)
+        ]
         with b.deliver(out, dtype=kind) as y:
             if len(self.taps) == 2:
                 (y0, border_y), (x0, border_x) = (taps.place(b, x, out) for taps in self.taps)
-                how = {"y0": y0, "x0": x0, "border_y": border_y, "border_x": border_x, "cval": self.taps[0].cval}
-                b.launch("separable", x.deep(3), *weights, y.deep(3), **how)
+                how: dict[str, Number] = {"y0": y0, "x0": x0, "border_y": border_y, "border_x": border_x, "cval": self.taps[0].cval}
+                if pairs:
+                    how |= {f"first_{axis}": b.first(out, axis) for axis in "yx"}
+                    how |= {"taps": tuple(array.size for array in arrays), "paired": True}
+                b.launch("separable.ring" if pairs else "separable", x.deep(3), *weights, y.deep(3), **how)
                 return
             (taps,) = self.taps
             first, border = taps.place(b, x, out)
@@ -246,7 +254,7 @@ def _fuse(stages: tuple[Stage, ...]) -> Stage | None:
         return None
     sizes, itemsize = [len(some.weights) for some in taps], taps[0].weights.array.itemsize
     if not all(2 <= n <= FUSED // itemsize for n in sizes):
-        if all(some.equal for some in taps) or all(2 <= n <= STRIPPED.get(itemsize, 0) for n in sizes):
+        if all(some.equal for some in taps) or (itemsize == 4 and all(2 <= n <= RINGED for n in sizes)):
             apart = Pipeline.chain([Apart((some,), one.op.dims) for some in taps], "input", "output")
             return Stage(Together(taps, one.op.dims, apart=apart), one.reads, two.writes)
         return None

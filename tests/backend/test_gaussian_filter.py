@@ -13,6 +13,7 @@ from footprint.backend.registry import device_limits
 from footprint.kernels.common.borders import BORDERS
 from footprint.kernels.separable.contract import in_one_pass
 from footprint.kernels.separable.gpu import separable_program
+from footprint.kernels.separable.rings import shared
 from footprint.reference.gaussian_filter import gaussian_filter as reference
 from footprint.spec import ArraySpec
 
@@ -148,7 +149,7 @@ def test_neighbouring_axes_are_one_pass_where_their_weights_are_few():
         plan = fp.plan_gaussian_filter((500, 500), sigma, dtype=dtype, device=device)
         return [step.kernel for step in plan.steps if step.kernel]
 
-    def made(local_mem):
+    def room(local_mem):
         limits = replace(device_limits("null:h100"), local_mem=local_mem)
         taps = ArraySpec((81,), "f4")
         places = {"y0": -40, "x0": -40, "border_y": "reflect", "border_x": "reflect", "cval": 0.0}
@@ -156,11 +157,24 @@ def test_neighbouring_axes_are_one_pass_where_their_weights_are_few():
         (launch,) = separable_program(limits, image, taps, taps, image, **places).launches
         return in_one_pass(limits, (81, 81), 4), launch.local <= local_mem
 
-    # A chip that has no room for what waits there is not asked to.
-    assert made(232448) == (True, True) and made(160 << 10) == (True, True) and not made(49152)[0]
+    # As much of an image stays on a chip as it has room for; with too little, few would be at work.
+    assert room(232448) == room(64 << 10) == room(49152) == (True, True)
+    assert not in_one_pass(replace(device_limits("null:h100"), local_mem=12 << 10), (81, 81), 4)
     apart = ["separable.line", "separable.line"]
-    assert steps(7) == steps(10) == steps(3.5, "f8") == ["separable"]
-    assert steps(11) == steps(4, "f8") == steps(10, device="cpu") == apart
+    assert steps(2) == steps(3.5, "f8") == ["separable"]
+    assert steps(7) == steps(10) == steps(20) == ["separable.ring"]
+    assert steps(21) == steps(4, "f8") == steps(10, device="cpu") == apart
+
+
+def test_weights_that_change_much_share_no_products():
+    """A share of a product is as large as the larger weight makes it, and digits of what lies under the other would be lost."""
+    even, limits = np.ones(41, "f4") / 41, device_limits("null:h100")
+    steep, odd = even.copy(), even.copy()
+    steep[20:] *= 3
+    odd[7] *= -1
+    assert shared(limits, even, even)
+    assert not any(shared(limits, even, other) for other in (steep, odd, even * 5, even[:1], even.astype("f8")))
+    assert not shared(limits, even[:20], even[:20])
 
 
 def test_a_volume_is_one_pass_where_a_chip_holds_its_planes():
@@ -172,7 +186,7 @@ def test_a_volume_is_one_pass_where_a_chip_holds_its_planes():
     assert steps("null:h100", 3) == steps("cpu", 2) == ["separable", "separable.line"]
 
 
-@pytest.mark.parametrize("sigma", [2, 20])
+@pytest.mark.parametrize("sigma", [2, 30])
 def test_a_gpu_reads_integers_as_they_are_stored(sigma):
     plan = fp.plan_gaussian_filter((50, 60), sigma, dtype="u1", device="null:h100")
     assert max(slot.spec.nbytes for slot in plan.slots if slot.spec.dtype == "|u1") == 3000

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import scipy.ndimage
 
+from footprint.kernels.separable.rings import with_sums
+
 from .kernels import bound, need_gpu
 
 pytestmark = pytest.mark.short_runs
@@ -82,3 +84,72 @@ def test_sums_along_all_axes(taps, shape, dtype, borders, backend, rng):
     for axis in range(3):
         want = summed(want, weights[axis], axis, borders[axis], 0.0)
     np.testing.assert_allclose(out, want, rtol=0, atol=(1e-6 if kind == "f4" else 1e-15) * float(want.max()))
+
+
+RINGS = [
+    (41, 33, (50, 90), "f4", "constant", True),
+    (34, 40, (61, 133), "u1", "reflect", True),
+    (81, 81, (150, 70), "f4", "mirror", True),
+    (45, 36, (40, 301), "i2", "wrap", True),
+    (95, 88, (40, 60), "f4", "constant", True),
+    (81, 66, (70, 129), "f4", "nearest", False),
+    (35, 81, (37, 36), "u2", "constant", False),
+]
+
+
+def bell(taps: int) -> np.ndarray:
+    """Weights of which neighbours differ little."""
+    at = np.arange(taps) - (taps - 1) / 2 + 0.2
+    weights = np.exp(-0.5 * (at / (taps / 8)) ** 2)
+    return (weights / weights.sum()).astype("f4")
+
+
+def ring(backend, image, column, row, out, border, paired, first=(0, 0), cval=2.5):
+    how = {"taps": (column.size, row.size), "border_y": border, "border_x": border, "paired": paired, "cval": cval}
+    places = {"first_y": first[0], "first_x": first[1], "y0": first[0] - column.size // 2, "x0": first[1] - row.size // 2}
+    with bound(
+        backend, "separable.ring", [image, *(with_sums(w) if paired else w for w in (column, row)), out], **how, **places
+    ) as run:
+        run()
+
+
+@pytest.mark.parametrize(("tall", "wide", "shape", "dtype", "border", "paired"), RINGS)
+def test_rings_of_sums(tall, wide, shape, dtype, border, paired, backend, rng):
+    need_gpu(backend)
+    image, out = pixels(rng, (2, *shape), dtype), np.full((2, *shape), np.nan, "f4")
+    column, row = bell(tall), bell(wide)
+    ring(backend, image, column, row, out, border, paired)
+    for got, plane in zip(out, image):
+        np.testing.assert_allclose(got, summed(summed(plane, column, 0, border), row, 1, border), rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize("first", [(10, 21), (11, 20), (13, 23)])
+def test_parts_of_rings_have_the_bits_of_the_whole(first, backend, rng):
+    need_gpu(backend)
+    image, weights = pixels(rng, (1, 60, 130), "f4"), bell(41)
+    whole, part = np.zeros((1, 60, 130), "f4"), np.full((1, 30, 83), np.nan, "f4")
+    ring(backend, image, weights, weights, whole, "reflect", True)
+    ring(backend, image, weights, weights, part, "reflect", True, first)
+    y, x = first
+    np.testing.assert_array_equal(part, whole[:, y : y + part.shape[1], x : x + part.shape[2]])
+
+
+def test_rings_take_what_is_not_finite_for_itself(backend, rng):
+    """And nothing beyond the weights for anything: a result is that of its own numbers alone."""
+    need_gpu(backend)
+    weights = bell(35)
+    clean = pixels(rng, (1, 90, 200), "f4")
+    image, out, plain = clean.copy(), np.zeros(clean.shape, "f4"), np.zeros(clean.shape, "f4")
+    image[0, 20, 30], image[0, 70, 100], image[0, 45, 160], image[0, 10, 150] = np.inf, np.nan, 3e38, -np.inf
+    ring(backend, image, weights, weights, out, "nearest", True)
+    ring(backend, clean, weights, weights, plain, "nearest", True)
+    with np.errstate(over="ignore", invalid="ignore"):
+        want = summed(summed(image[0], weights, 1, "nearest"), weights, 0, "nearest")
+    same = np.isfinite(want)
+    np.testing.assert_array_equal(np.isnan(out[0]), np.isnan(want))
+    np.testing.assert_array_equal(out[0][np.isinf(want)], want[np.isinf(want)].astype("f4"))
+    np.testing.assert_allclose(out[0][same], want[same], rtol=1e-6)
+    far = np.ones((90, 200), bool)
+    for y, x in ((20, 30), (70, 100), (45, 160), (10, 150)):
+        far[max(y - 17, 0) : y + 18, max(x - 17, 0) : x + 18] = False
+    np.testing.assert_array_equal(out[0][far], plain[0][far])

@@ -10,6 +10,10 @@ for an axis whose halo is part of the array); beyond either lies ``cval`` where 
 weights, out, first=, border=, cval=, down=)`` is the one sum alone, of a 2-D or 3-D array along its first axis (``down``), or of a
 2-D one along its last.
 
+``launch("separable.ring", image, tall, wide, out, taps=, y0=, x0=, border_y=, border_x=, cval=, first_y=, first_x=, paired=)``, a
+GPU's alone, is the first of float32, by another order of sums: neighbours share products where ``paired``, and then tables are
+those of `rings.with_sums`, ``taps`` says how many weights they have, and the first result's place in the whole how they pair.
+
 ``launch("separable.cube", volume, deep, tall, wide, out, z0=, y0=, x0=, border_z=, border_y=, border_x=)``, a GPU's alone,
 sums down the rows, across them and through the planes, in this order; beyond a constant border lies 0.
 
@@ -39,13 +43,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from footprint.kernels.convolve.contract import BLOCK, LINE_ROOM, ROWS, STEP, STORED, TOGETHER, convolve_work, stored_as
+from footprint.kernels.separable.rings import in_rings
 from footprint.spec import ArraySpec, Limits
 
 FUSED = 256
 """Bytes of the most weights along an axis that one pass takes: 64 of float32."""
-STRIPPED, STRIP_ROOM = {4: 81}, 160 << 10
-"""Most weights that one pass takes on a GPU, by the bytes of a number, where they are more: as many sums stay in registers. Then
-the bytes on the chip that this takes, as what chains come to waits there: with fewer, strips are narrow and sum most twice."""
+RINGED = 161
+"""Most weights of float32 that one pass takes on a GPU, where its chip has room (`rings.in_rings`): all of them are written out."""
 CUBED = 17
 """Most weights along each axis of a volume that one pass takes: with more of them, sums through the planes leave registers."""
 PIECE = 640
@@ -216,13 +220,12 @@ def box_work(
 
 def in_one_pass(limits: Limits, taps: tuple[int, ...], itemsize: int) -> bool:
     """Whether both sums are quicker in one pass: where a processor's cache, or a GPU's registers, hold what lies between them."""
-    most = _most(limits, itemsize)
-    return (limits.host or limits.family == "gpu") and all(2 <= n <= most for n in taps)
+    near = all(2 <= n <= FUSED // itemsize for n in taps)
+    return (near and (limits.host or limits.family == "gpu")) or _ringed(limits, taps, itemsize)
 
 
-def _most(limits: Limits, itemsize: int) -> int:
-    many = limits.family == "gpu" and limits.local_mem >= STRIP_ROOM and itemsize in STRIPPED
-    return STRIPPED[itemsize] if many else FUSED // itemsize
+def _ringed(limits: Limits, taps: tuple[int, ...], itemsize: int) -> bool:
+    return itemsize == 4 and all(2 <= n <= RINGED for n in taps) and in_rings(limits, (taps[0], taps[1]))
 
 
 @dataclass(frozen=True)
@@ -289,7 +292,7 @@ def line_work(
 
 def one_pass(limits: Limits, taps: tuple[int, int], itemsize: int) -> bool:
     """Whether a device makes both sums at once: a GPU has all sums down that a row adds to in registers."""
-    return limits.family == "cpu" or max(taps) <= _most(limits, itemsize)
+    return limits.family == "cpu" or max(taps) <= FUSED // itemsize or _ringed(limits, taps, itemsize)
 
 
 def launches_down(taps: int, itemsize: int) -> int:

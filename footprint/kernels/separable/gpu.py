@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -10,16 +11,19 @@ from footprint.kernels.common.borders import CODES, NONE
 from footprint.kernels.common.launch import CORES, MAX_GROUPS_Y, A, Argument, Defines, Launch, Program, rows_between
 from footprint.kernels.common.load import c_type
 from footprint.kernels.convolve.gpu import convolve_program
-from footprint.kernels.separable.contract import cube, flat, launches_down
+from footprint.kernels.separable.contract import FUSED, cube, flat, launches_down
+from footprint.kernels.separable.rings import SIDE, ring_for
 from footprint.spec import ArraySpec, Limits
 
-ACROSS = ((12, 4, 128), (24, 2, 256), (32, 1, 384), (81, 1, 512))
+ACROSS = ((12, 4, 128), (24, 2, 256), (32, 1, 384), (64, 1, 512))
 """Where a column's sums are so many words at most: columns of a work-item that sums in one pass, and work-items of a group. Of the
 columns of its strip, as many as there are weights across, less one, are only read."""
 BESIDE, REGISTERS = 48, 65536
 """Registers that a work-item has beside those of its sums, and registers of a core."""
 LONGEST = 32
 """Most products that are summed in one chain: sums of sums lose twice what those of a mask do."""
+PAIRED_LONGEST = 40
+"""The same of products that two neighbours share."""
 PAIR = 28
 """Words of a column's sums with which a work-item that goes down takes two columns."""
 FAR = 20
@@ -54,7 +58,11 @@ def separable_program(
     """One launch: strips of columns, as wide as a group has work-items for."""
     if out.size == 0:
         return Program(())
-    t = strip(limits, image, np.dtype(out.dtype), tall.shape[0], wide.shape[0], x0, out.shape[2])
+    taps = tall.shape[0], wide.shape[0]
+    if out.itemsize == 4 and (taps[0] > LONGEST or taps[1] > FUSED // 4):
+        places: dict[str, Any] = {"y0": y0, "x0": x0, "border_y": border_y, "border_x": border_x, "cval": cval}
+        return ring_program(limits, image, tall, wide, out, taps=taps, **places)
+    t = strip(limits, image, np.dtype(out.dtype), *taps, x0, out.shape[2])
     tables = (("tall", A(1)), ("wide", A(2)))
     return _strips(limits, image, out, t, (y0, x0), (border_y, border_x), cval, (A(0), A(3)), tables)
 
@@ -85,8 +93,7 @@ def _strips(
     defines: Defines = (
         *columns_of(image, t.kind, t.each),
         *(("VECTOR", f"{c_type(t.kind)}x{t.side}"), ("VX", t.side), ("SIDES", t.sides), ("RY", t.together), ("AHEAD", t.ahead)),
-        *(("ALONE", int(t.tall == 0)), ("KH", kh), ("KW", t.wide), ("CHAIN_Y", max(t.chain, 1))),
-        ("CHAIN_X", chain_of(t.wide, longest(t.kind))),
+        *(("ALONE", int(t.tall == 0)), ("KH", kh), ("KW", t.wide), ("CHAIN", chain_of(t.wide, longest(t.kind)))),
         *(("SHIFT", t.shift), ("NT", t.items), ("MIN_GROUPS", t.resident), ("PLACES", t.places)),
         *(("BORDER_Y", CODES[borders[0]]), ("BORDER_X", CODES[borders[1]])),
     )
@@ -123,11 +130,6 @@ class Strip:
         return max(2 * self.side // self.each, self.together)
 
     @property
-    def chain(self) -> int:
-        """Weights down that are summed in one chain."""
-        return chain_of(self.tall, longest(self.kind)) if self.tall else 0
-
-    @property
     def results(self) -> int:
         """Columns of results."""
         return (self.items * self.each - self.shift - self.wide + 1) // self.side * self.side
@@ -145,11 +147,10 @@ class Strip:
 
     @property
     def local(self) -> int:
-        """Bytes of rows of sums on the chip, and of sums that wait there."""
+        """Bytes of rows of sums on the chip."""
         read = -(-(self.shift + self.wide + self.side * self.sides - 1) // self.side)
         half = (self.items // self.together + -(-read // self.sides) + 7 - 8 // self.sides) // 8 * 8 + 8 // self.sides
-        waiting = waiting_rows(self.tall, self.chain, self.together) * self.each * self.items
-        return 2 * self.together * self.sides * half * 16 + waiting * self.kind.itemsize
+        return 2 * self.together * self.sides * half * 16
 
 
 def strip(limits: Limits, image: ArraySpec, kind: np.dtype, tall: int, wide: int, x0: int, width: int) -> Strip:
@@ -250,11 +251,6 @@ def chain_of(taps: int, most: int) -> int:
     return -(-taps // -(-taps // most))
 
 
-def waiting_rows(taps: int, chain: int, block: int) -> int:
-    """Rows of what chains but the last come to, in rings of whole blocks of rows."""
-    return sum(-(-(taps - end) // block) * block for end in range(chain, taps, chain)) if chain else 0
-
-
 def waiting(taps: int, most: int) -> int:
     """Rows of results whose first chains have ended and whose last one has not."""
     return taps - chain_of(taps, most)
@@ -297,3 +293,43 @@ def cube_program(
     local = t.local(tall.size, t.read(wide.size, shift, side), image.itemsize * side)
     tables = (("deep", A(1)), ("tall", A(2)), ("wide", A(3)))
     return Program((Launch("cube.knl", "cube", grid, (t.items, 1, 1), args, defines, local, tables),))
+
+
+def ring_program(
+    limits: Limits,
+    image: ArraySpec,
+    tall: ArraySpec,
+    wide: ArraySpec,
+    out: ArraySpec,
+    *,
+    taps: tuple[int, int],
+    y0: int,
+    x0: int,
+    border_y: str,
+    border_x: str,
+    cval: float,
+    first_y: int = 0,
+    first_x: int = 0,
+    paired: bool = False,
+) -> Program:
+    """One launch: strips of columns, whose rows of sums across stay on the chip until they are summed down."""
+    if out.size == 0:
+        return Program(())
+    planes, height, width = out.shape
+    above, aside = (first_y % 2, first_x % 2) if paired else (0, 0)
+    shift, kind = (x0 - aside) % SIDE, np.dtype(out.dtype)
+    t, rows = ring_for(limits, taps, shift, (planes, height + above, width + aside))
+    strips = -(-(width + aside) // t.items)
+    chains = [chain_of(n // 2, PAIRED_LONGEST) if paired else chain_of(n, LONGEST) for n in taps]
+    defines: Defines = (
+        *columns_of(image, kind, SIDE),
+        *(("VECTOR", "f32x4"), ("KH", t.tall), ("KW", t.wide), ("CHAIN_Y", chains[0]), ("CHAIN_X", chains[1])),
+        *(("PAIRED", int(paired)), ("TAPS_Y", tall.size), ("TAPS_X", wide.size), ("SHIFT", shift), ("NT", t.items)),
+        *(("BLOCK", t.block), ("LANES", t.lanes), ("VECTORS", t.vectors), ("RAW_PITCH", t.raw_pitch), ("PITCH", t.pitch)),
+        *(("MIN_GROUPS", t.resident), ("BORDER_Y", CODES[border_y]), ("BORDER_X", CODES[border_x])),
+    )
+    grid = (strips, min(-(-(height + above) // rows), MAX_GROUPS_Y), min(planes, MAX_GROUPS_Y))
+    places = map(np.int64, (planes, *image.shape[1:], height, width, y0, x0, rows))
+    args = (A(0), A(3), *places, np.int32(above), np.int32(aside), kind.type(cval))
+    tables = (("tall", A(1)), ("wide", A(2)))
+    return Program((Launch("ring.knl", "ring", grid, (t.items, 1, 1), args, defines, t.local, tables),))
