@@ -12,7 +12,7 @@ from footprint.kernels.common.launch import CORES, MAX_GROUPS_Y, A, Argument, De
 from footprint.kernels.common.load import c_type
 from footprint.kernels.convolve.gpu import convolve_program
 from footprint.kernels.separable.contract import FUSED, cube, flat, launches_down
-from footprint.kernels.separable.rings import SIDE, ring_for
+from footprint.kernels.separable.rings import BLOCK, SIDE, ring_for
 from footprint.spec import ArraySpec, Limits
 
 ACROSS = ((12, 4, 128), (24, 2, 256), (32, 1, 384), (64, 1, 512))
@@ -325,7 +325,7 @@ def ring_program(
         *columns_of(image, kind, SIDE),
         *(("VECTOR", "f32x4"), ("KH", t.tall), ("KW", t.wide), ("CHAIN_Y", chains[0]), ("CHAIN_X", chains[1])),
         *(("PAIRED", int(paired)), ("TAPS_Y", tall.size), ("TAPS_X", wide.size), ("SHIFT", shift), ("NT", t.items)),
-        *(("BLOCK", t.block), ("LANES", t.lanes), ("VECTORS", t.vectors), ("RAW_PITCH", t.raw_pitch), ("PITCH", t.pitch)),
+        *(("BLOCK", BLOCK), ("LANES", t.lanes), ("VECTORS", t.vectors), ("RAW_PITCH", t.raw_pitch), ("PITCH", t.pitch)),
         *(("MIN_GROUPS", t.resident), ("BORDER_Y", CODES[border_y]), ("BORDER_X", CODES[border_x])),
     )
     grid = (strips, min(-(-(height + above) // rows), MAX_GROUPS_Y), min(planes, MAX_GROUPS_Y))

@@ -11,8 +11,10 @@ from footprint.spec import Limits
 
 SIDE = 4
 """Numbers of a vector."""
-RINGS = ((16, 384), (16, 256), (16, 128), (16, 64), (16, 32))
-"""Results of a work-item, side by side of a row and then of a column, and work-items of a group, each with a column of results."""
+BLOCK = 16
+"""Results of a work-item, side by side of a row and then of a column."""
+RINGS = (384, 256, 128, 64, 32)
+"""Work-items of a group, each with a column of results."""
 FEW, NARROW = 48, 128
 """Weights up to which narrow groups are quicker than wide ones, which fetch less and share instructions; and columns of those."""
 ROOM = 227 << 10
@@ -42,13 +44,12 @@ class Ring:
     tall: int
     wide: int
     shift: int
-    block: int
     items: int
 
     @property
     def blocks(self) -> int:
         """Blocks of rows that one of results is summed of."""
-        return (self.block + self.tall - 2) // self.block + 1
+        return (BLOCK + self.tall - 2) // BLOCK + 1
 
     @property
     def vectors(self) -> int:
@@ -59,7 +60,7 @@ class Ring:
     def lanes(self) -> int:
         """Work-items that take a row, of which the first have a vector each; 0 where they are too few."""
         fit = (n for n in range(self.vectors, self.items + 1) if self.items % n == 0)
-        return max(next(fit, 0), self.items // self.block) if self.vectors <= self.items else 0
+        return max(next(fit, 0), self.items // BLOCK) if self.vectors <= self.items else 0
 
     @property
     def raw_pitch(self) -> int:
@@ -74,12 +75,12 @@ class Ring:
     @property
     def local(self) -> int:
         """Bytes of the rows."""
-        return 4 * self.block * (self.raw_pitch + self.blocks * self.pitch)
+        return 4 * BLOCK * (self.raw_pitch + self.blocks * self.pitch)
 
     @property
     def nbytes(self) -> int:
         """All of it: also where each row of the next block begins."""
-        return self.local + 8 * self.block + 64
+        return self.local + 8 * BLOCK + 64
 
     @property
     def resident(self) -> int:
@@ -94,7 +95,7 @@ class Ring:
 
 def rings_of(limits: Limits, taps: tuple[int, int], shift: int = SIDE - 1) -> list[Ring]:
     """Those that a chip holds; first what keeps most work-items on a core, of those the widest, or the narrow ones."""
-    rings = (Ring(*taps, shift, *sizes) for sizes in RINGS if sizes[1] <= limits.group)
+    rings = (Ring(*taps, shift, items) for items in RINGS if items <= limits.group)
     fit = [ring for ring in rings if ring.lanes and ring.nbytes <= limits.local_mem]
     return sorted(fit, key=lambda ring: (-ring.busy, abs(ring.items - NARROW) if max(taps) <= FEW else -ring.items))
 
@@ -106,13 +107,13 @@ def ring_for(limits: Limits, taps: tuple[int, int], shift: int, shape: tuple[int
     for ring in rings_of(limits, taps, shift):
         strips = planes * -(-width // ring.items)
         for each in range(1, 4 * ring.resident + 1):
-            runs = min(max(each * cores // strips, 1), -(-height // ring.block), MAX_GROUPS_Y)
-            rows = -(-height // (runs * ring.block)) * ring.block
+            runs = min(max(each * cores // strips, 1), -(-height // BLOCK), MAX_GROUPS_Y)
+            rows = -(-height // (runs * BLOCK)) * BLOCK
             rounds, rest = divmod(-(-strips * -(-height // rows) // cores), ring.resident)
             items = rounds * max(ring.busy, FULL) + (max(rest * ring.items, FULL) if rest else 0)
             # Of the rows before the first result only sums across are made; columns beside it are fetched alone.
             fetched = FETCHED * (ring.items + ring.wide) / ring.items if max(taps) > FEW else 0
-            found.append((items * (rows + ring.tall // 2 + ring.block) * (1 + fetched), ring, rows))
+            found.append((items * (rows + ring.tall // 2 + BLOCK) * (1 + fetched), ring, rows))
     if not found:
         raise ValueError(f"a ring of {taps[0]} by {taps[1]} weights does not fit {limits.local_mem} bytes")
     return min(found, key=lambda one: one[0])[1:]
