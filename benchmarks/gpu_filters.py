@@ -17,7 +17,7 @@ import scipy.ndimage
 import footprint as fp
 from benchmarks.device import median
 from benchmarks.gpu import Bench, Peers
-from footprint.kernels.separable.rings import shared, with_sums
+from footprint.kernels.separable.rings import pairs_of, shared, with_sums
 
 CORNER, HALO = 64, 210
 KINDS = {"f4": 1.0, "u1": 255.0, "u2": 60000.0}
@@ -39,7 +39,7 @@ def sums(bench: Bench, image: cupy.ndarray, taps: int, axes: tuple[int, ...], pe
         host, kernel, table = weights.get(), "separable", weights
         if shared(bench.backend.limits, host, host):
             kernel, table = "separable.ring", cupy.asarray(with_sums(host))
-            places |= {"taps": (taps, taps), "paired": True}
+            places |= {"taps": (taps, taps), "pairs": (pairs_of(host), pairs_of(host))}
         call = bench.kernel(kernel, image[None], table, table, out[None], **places)
     else:
         call = bench.kernel("separable.line", image, weights, out, down=axes == (0,), first=half, border="reflect", cval=0.0)

@@ -22,7 +22,7 @@ from footprint.kernels.separable.contract import (
     in_sight,
     read_as,
 )
-from footprint.kernels.separable.rings import shared, with_sums
+from footprint.kernels.separable.rings import pairs_of, shared, with_sums
 from footprint.ops.base import Op, Table
 from footprint.ops.families import ImageFilter
 from footprint.ops.pipeline import FUSIONS, Pipeline, Stage
@@ -163,7 +163,7 @@ class Line(ImageFilter):
                 how: dict[str, Number] = {"y0": y0, "x0": x0, "border_y": border_y, "border_x": border_x, "cval": self.taps[0].cval}
                 if pairs:
                     how |= {f"first_{axis}": b.first(out, axis) for axis in "yx"}
-                    how |= {"taps": tuple(array.size for array in arrays), "paired": True}
+                    how |= {"taps": tuple(array.size for array in arrays), "pairs": tuple(map(pairs_of, arrays))}
                 b.launch("separable.ring" if pairs else "separable", x.deep(3), *weights, y.deep(3), **how)
                 return
             (taps,) = self.taps

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.ndimage
 
-from footprint.kernels.separable.rings import with_sums
+from footprint.kernels.separable.rings import pairs_of, with_sums
 
 from .kernels import bound, need_gpu
 
@@ -105,7 +105,8 @@ def bell(taps: int) -> np.ndarray:
 
 
 def ring(backend, image, column, row, out, border, paired, first=(0, 0), cval=2.5):
-    how = {"taps": (column.size, row.size), "border_y": border, "border_x": border, "paired": paired, "cval": cval}
+    how = {"taps": (column.size, row.size), "border_y": border, "border_x": border, "cval": cval}
+    how["pairs"] = (pairs_of(column), pairs_of(row)) if paired else ()
     places = {"first_y": first[0], "first_x": first[1], "y0": first[0] - column.size // 2, "x0": first[1] - row.size // 2}
     with bound(
         backend, "separable.ring", [image, *(with_sums(w) if paired else w for w in (column, row)), out], **how, **places
@@ -121,6 +122,19 @@ def test_rings_of_sums(tall, wide, shape, dtype, border, paired, backend, rng):
     ring(backend, image, column, row, out, border, paired)
     for got, plane in zip(out, image):
         np.testing.assert_allclose(got, summed(summed(plane, column, 0, border), row, 1, border), rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize("size", [64, 161])
+def test_rings_of_equal_numbers_keep_their_digits(size, paired, backend):
+    """What chains across and down lose adds up where all they sum is alike; these numbers lose most in one long chain."""
+    need_gpu(backend)
+    worst, weights = 0.0, np.full(size, 1 / size, "f4")
+    for value in (1986.8945, 3999.3672, 3939.3533, 7861.449, 4042.6372, 3873.5618, 7892.686):
+        image, out = np.full((1, 20, 40), value, "f4"), np.zeros((1, 20, 40), "f4")
+        ring(backend, image, weights, weights, out, "nearest", paired)
+        worst = max(worst, np.abs(out / float(image[0, 0, 0]) / weights.astype("f8").sum() ** 2 - 1).max())
+    assert worst < 8e-7
 
 
 @pytest.mark.parametrize("first", [(10, 21), (11, 20), (13, 23)])

@@ -123,10 +123,18 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/separable/gpu.py",
-        "above, aside = (first_y % 2, first_x % 2) if paired else (0, 0)",
+        "above, aside = (first_y % 2, first_x % 2) if pairs else (0, 0)",
         "above, aside = 0, 0",
         ("tests/backend/test_gpu_separable.py::test_parts_of_rings_have_the_bits_of_the_whole",),
         "neighbours of a part pair anew at its first result",
+        devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/separable/rings.py",
+        "STEEP, LEVEL = 40, 20",
+        "STEEP, LEVEL = 40, 40",
+        ("tests/backend/test_gpu_separable.py::test_rings_of_equal_numbers_keep_their_digits",),
+        "chains of equal weights that neighbours share are as long as a Gaussian's",
         devices="opencl",
     ),
     Mutant(

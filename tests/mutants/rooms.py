@@ -319,7 +319,7 @@ MUTANTS = [
         "footprint/kernels/separable/gpu.py",
         "LONGEST = 32",
         "LONGEST = 64",
-        ("tests/backend/test_convolve_digits.py::test_means_of_means_keep_their_digits",),
+        ("tests/backend/test_gpu_separable.py::test_rings_of_equal_numbers_keep_their_digits",),
         "chains of sums of sums are as long as those of one",
         devices="opencl",
     ),

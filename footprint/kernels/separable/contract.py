@@ -10,9 +10,10 @@ for an axis whose halo is part of the array); beyond either lies ``cval`` where 
 weights, out, first=, border=, cval=, down=)`` is the one sum alone, of a 2-D or 3-D array along its first axis (``down``), or of a
 2-D one along its last.
 
-``launch("separable.ring", image, tall, wide, out, taps=, y0=, x0=, border_y=, border_x=, cval=, first_y=, first_x=, paired=)``, a
-GPU's alone, is the first of float32, by another order of sums: neighbours share products where ``paired``, and then tables are
-those of `rings.with_sums`, ``taps`` says how many weights they have, and the first result's place in the whole how they pair.
+``launch("separable.ring", image, tall, wide, out, taps=, y0=, x0=, border_y=, border_x=, cval=, first_y=, first_x=, pairs=)``, a
+GPU's alone, is the first of float32, by another order of sums: neighbours share products where ``pairs`` says how many pairs of
+weights down and across are summed in a chain (`rings.pairs_of`). Then tables are those of `rings.with_sums`, ``taps`` says how many
+weights they have, and the first result's place in the whole how results pair.
 
 ``launch("separable.cube", volume, deep, tall, wide, out, z0=, y0=, x0=, border_z=, border_y=, border_x=)``, a GPU's alone,
 sums down the rows, across them and through the planes, in this order; beyond a constant border lies 0.

@@ -22,8 +22,6 @@ BESIDE, REGISTERS = 48, 65536
 """Registers that a work-item has beside those of its sums, and registers of a core."""
 LONGEST = 32
 """Most products that are summed in one chain: sums of sums lose twice what those of a mask do."""
-PAIRED_LONGEST = 40
-"""The same of products that two neighbours share."""
 PAIR = 28
 """Words of a column's sums with which a work-item that goes down takes two columns."""
 FAR = 20
@@ -310,21 +308,21 @@ def ring_program(
     cval: float,
     first_y: int = 0,
     first_x: int = 0,
-    paired: bool = False,
+    pairs: tuple[int, ...] = (),
 ) -> Program:
     """One launch: strips of columns, whose rows of sums across stay on the chip until they are summed down."""
     if out.size == 0:
         return Program(())
     planes, height, width = out.shape
-    above, aside = (first_y % 2, first_x % 2) if paired else (0, 0)
+    above, aside = (first_y % 2, first_x % 2) if pairs else (0, 0)
     shift, kind = (x0 - aside) % SIDE, np.dtype(out.dtype)
     t, rows = ring_for(limits, taps, shift, (planes, height + above, width + aside))
     strips = -(-(width + aside) // t.items)
-    chains = [chain_of(n // 2, PAIRED_LONGEST) if paired else chain_of(n, LONGEST) for n in taps]
+    chains = [chain_of(n // 2, most) for n, most in zip(taps, pairs)] or [chain_of(n, LONGEST) for n in taps]
     defines: Defines = (
         *columns_of(image, kind, SIDE),
         *(("VECTOR", "f32x4"), ("KH", t.tall), ("KW", t.wide), ("CHAIN_Y", chains[0]), ("CHAIN_X", chains[1])),
-        *(("PAIRED", int(paired)), ("TAPS_Y", tall.size), ("TAPS_X", wide.size), ("SHIFT", shift), ("NT", t.items)),
+        *(("PAIRED", int(len(pairs) > 0)), ("TAPS_Y", tall.size), ("TAPS_X", wide.size), ("SHIFT", shift), ("NT", t.items)),
         *(("BLOCK", BLOCK), ("LANES", t.lanes), ("VECTORS", t.vectors), ("RAW_PITCH", t.raw_pitch), ("PITCH", t.pitch)),
         *(("MIN_GROUPS", t.resident), ("BORDER_Y", CODES[border_y]), ("BORDER_X", CODES[border_x])),
     )

@@ -36,6 +36,9 @@ NEAR = 2.5
 HEAVY = 4.0
 """Most that such weights add up to: differences of numbers that are not near the largest then stay finite."""
 
+STEEP, LEVEL = 40, 20
+"""Most shared products of a chain, of weights that fall off, and of weights that are much alike, whose sums lose more."""
+
 
 @dataclass(frozen=True)
 class Ring:
@@ -139,6 +142,11 @@ def _smooth(weights: np.ndarray) -> bool:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = weights[1:] / weights[:-1]
     return bool((weights > 0).all() and weights.sum() <= HEAVY and (ratios <= NEAR).all() and (ratios >= 1 / NEAR).all())
+
+
+def pairs_of(weights: np.ndarray) -> int:
+    """Most pairs of weights in a chain."""
+    return STEEP if weights.sum() <= weights.max() * weights.size / 2 else LEVEL
 
 
 def with_sums(weights: np.ndarray) -> np.ndarray:
