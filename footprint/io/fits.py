@@ -41,7 +41,7 @@ class HeldFrames:
         Where they come from.
     """
 
-    def __init__(self, frames: Frames) -> None:
+    def __init__(self, frames: RawFrames | TiledFrames | ScaledFrames) -> None:
         self._frames, self.path, self.shape, self.dtype = frames, frames.path, frames.shape, np.dtype(frames.dtype)
         self._values: np.ndarray | None = None
         self._lock = threading.Lock()
@@ -59,7 +59,7 @@ class HeldFrames:
 
     def decoding(self, n_frames: int, n_rows: int) -> float:
         """Seconds that decompressing rows of frames takes, once."""
-        return float(getattr(self._frames, "decoding")(n_frames, n_rows))  # noqa: B009
+        return self._frames.decoding(n_frames, n_rows)
 
     def lean(self) -> bool:
         """Hold nothing from now on; False where that is so already."""
@@ -198,12 +198,12 @@ def open_planes(
     return _held(frames) if raw.inflated else frames, shape, header
 
 
-def _held(frames: Frames) -> Frames:
+def _held(frames: RawFrames | TiledFrames | ScaledFrames) -> Frames:
     """Frames that are decompressed: held, where they are few enough."""
     return HeldFrames(frames) if math.prod(frames.shape) * frames.dtype.itemsize <= _HELD else frames
 
 
-def _scaled(raw: RawFrames | TiledFrames, header: fits.Header) -> Frames:
+def _scaled(raw: RawFrames | TiledFrames, header: fits.Header) -> RawFrames | TiledFrames | ScaledFrames:
     scale, zero = float(header.get("BSCALE", 1)), float(header.get("BZERO", 0))
     blank = header.get("BLANK") if raw.stored.kind in "iu" else None
     if (scale, zero) == (1, 0) and blank is None:

@@ -116,8 +116,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/common/digits.py",
-        "for t in range(shares):\n                count",
-        "for t in range(shares - 1, -1, -1):\n                count",
+        "for t in range(starts.shape[0]):",
+        "for t in range(starts.shape[0] - 1, -1, -1):",
         ("tests/backend/test_sigma_clip.py::test_many_pixels_put_aside_are_sorted_by_several_threads",),
         "threads that sort put later numbers of a digit before earlier ones",
     ),

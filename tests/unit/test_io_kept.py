@@ -66,9 +66,11 @@ def test_what_is_compressed_is_decoded_as_often_as_the_plan_says(tmp_path, rng, 
     with fp.open_scan(path) as scan:
         with pytest.raises(fp.BudgetError) as error:
             fp.plan_reconstruct(scan, memory=1000, written=True, center=31.5, device="cpu")
-        seen = set()
-        for extra in (90_000, 300_000, 10_000_000):
-            decoded.clear()
+    seen = set()
+    for extra in (90_000, 300_000, 10_000_000):
+        decoded.clear()
+        # Opened anew: a frame that was looked at last would be held from the job before.
+        with fp.open_scan(path) as scan:
             plans = []
             with fp.create_volume(tmp_path / f"{extra}.h5", wanted.shape) as volume:
                 fp.reconstruct(scan, out=volume, memory=error.value.smallest + extra, on_plan=plans.append, **OPTIONS)
@@ -77,7 +79,7 @@ def test_what_is_compressed_is_decoded_as_often_as_the_plan_says(tmp_path, rng, 
             (plan,) = plans
             times = next((int(note.split()[4]) for note in plan.notes if "decompressed" in note), 1)
             assert dict(plan.seconds)["read"] > 0.9 * times * scan.decoding(24, 40) > 0
-            # A few frames are looked at beside the job, and one that was is held.
-            assert chunks * times - 1 <= len(decoded) <= chunks * times + 6, (extra, plan.cuts, plan.notes)
+            # A few frames are looked at beside the job.
+            assert chunks * times <= len(decoded) <= chunks * times + 6, (extra, plan.cuts, plan.notes)
             seen.add(times)
-        assert len(seen) > 1 and 1 in seen
+    assert len(seen) > 1 and 1 in seen

@@ -26,26 +26,48 @@ def in_turn(values):
 
 
 @njit(cache=True, nogil=True)
+def _count(numbers, first, last, shift, counts):
+    """How often each value of a digit stands among some numbers."""
+    mask, by = np.uint64((1 << DIGIT) - 1), np.uint64(shift)
+    counts[:] = 0
+    for i in range(first, last):
+        counts[(numbers[i] >> by) & mask] += 1
+
+
+@njit(cache=True, nogil=True)
+def _lay(here, first, last, shift, starts, there):
+    """Put numbers where those with their digit begin, one behind the other."""
+    mask, by = np.uint64((1 << DIGIT) - 1), np.uint64(shift)
+    for i in range(first, last):
+        d = (here[i] >> by) & mask
+        there[starts[d]] = here[i]
+        starts[d] += 1
+
+
+@njit(cache=True, nogil=True)
+def _begin(starts):
+    """Make counts, those of a thread in each row, the places where its numbers with a digit begin."""
+    at = 0
+    for d in range(starts.shape[1]):
+        for t in range(starts.shape[0]):
+            count = starts[t, d]
+            starts[t, d] = at
+            at += count
+
+
+@njit(cache=True, nogil=True)
 def sort_numbers(numbers, spare, low, high):
     """Sort unsigned numbers by their binary digits from ``low`` up to ``high``; ``spare`` has room for as many."""
     n, shift = numbers.size, low
     if n < FEW:
         in_turn(numbers)
         return
-    starts = np.empty((1 << DIGIT) + 1, np.int64)
-    mask = np.uint64((1 << DIGIT) - 1)
+    starts = np.empty((1, 1 << DIGIT), np.int64)
     here, there = numbers, spare[:n]
     while shift < high:
-        by = np.uint64(shift)
-        starts[:] = 0
-        for i in range(n):
-            starts[((here[i] >> by) & mask) + np.uint64(1)] += 1
-        for d in range(1 << DIGIT):
-            starts[d + 1] += starts[d]
-        for i in range(n):
-            d = (here[i] >> by) & mask
-            there[starts[d]] = here[i]
-            starts[d] += 1
+        _count(here, 0, n, shift, starts[0])
+        _begin(starts)
+        _lay(here, 0, n, shift, starts[0], there)
         here, there = there, here
         shift += DIGIT
     if ((high - low + DIGIT - 1) // DIGIT) % 2:
@@ -56,27 +78,13 @@ def sort_numbers(numbers, spare, low, high):
 def share_numbers(numbers, spare, low, high, starts):
     """The same, shared among as many threads as ``starts`` has rows, of one number for each value of a digit."""
     n, shift, shares = numbers.size, low, starts.shape[0]
-    mask = np.uint64((1 << DIGIT) - 1)
     here, there = numbers, spare[:n]
     while shift < high:
-        by = np.uint64(shift)
         for t in prange(shares):
-            mine = starts[t]
-            mine[:] = 0
-            for i in range(t * n // shares, (t + 1) * n // shares):
-                mine[(here[i] >> by) & mask] += 1
-        at = 0
-        for d in range(1 << DIGIT):
-            for t in range(shares):
-                count = starts[t, d]
-                starts[t, d] = at
-                at += count
+            _count(here, t * n // shares, (t + 1) * n // shares, shift, starts[t])
+        _begin(starts)
         for t in prange(shares):
-            mine = starts[t]
-            for i in range(t * n // shares, (t + 1) * n // shares):
-                d = (here[i] >> by) & mask
-                there[mine[d]] = here[i]
-                mine[d] += 1
+            _lay(here, t * n // shares, (t + 1) * n // shares, shift, starts[t], there)
         here, there = there, here
         shift += DIGIT
     if ((high - low + DIGIT - 1) // DIGIT) % 2:
