@@ -1,7 +1,8 @@
-"""Calls drawn at random, each made twice: on the CPU, and on another device or at the least budget. What differs is printed.
+"""Calls drawn at random, each made twice: with NumPy arrays on the CPU, and otherwise. What differs is printed.
 
-``python -m tests.drawn cuda 7 60`` takes seed 7 and a minute; ``python -m tests.drawn cpu 7 60 fbp pad`` two kinds of calls, at
-the least budget that a refusal names, which has to give the bits of the whole.
+``python -m tests.drawn cuda 7 60`` takes seed 7 and a minute on that device; ``python -m tests.drawn cpu 7 60 fbp pad`` two kinds
+of calls, at the least budget that a refusal names, which has to give the bits of the whole; ``cupy``, ``torch`` and ``jax`` are for
+arrays of these libraries, on the device they take by themselves, whose results have to be such arrays again.
 """
 
 from __future__ import annotations
@@ -9,6 +10,9 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -43,8 +47,52 @@ def difference(call: Call, wanted: list[np.ndarray] | str, got: list[np.ndarray]
     return ""
 
 
-def compare(call: Call, device: str) -> str:
-    """Of a device other than the CPU, what differs from the CPU's; of the CPU, what the least budget changes."""
+def _cupy(array: np.ndarray) -> Any:
+    import cupy
+
+    return cupy.asarray(array)
+
+
+def _torch(array: np.ndarray) -> Any:
+    import torch
+
+    return torch.as_tensor(array, device="cuda" if torch.cuda.is_available() else "cpu")
+
+
+def _jax(array: np.ndarray) -> Any:
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    return jax.numpy.asarray(array)
+
+
+LIBRARIES: dict[str, Callable[[np.ndarray], Any]] = {"cupy": _cupy, "torch": _torch, "jax": _jax}
+# Verbs whose second array is data like the first.
+PAIRS = ("convolve", "correlate", "muladd")
+
+
+def of_library(call: Call, name: str) -> Call | None:
+    """The same call with that library's arrays, None where it has no such numbers: these bytes or strides."""
+    count = 2 if call.verb in PAIRS else 1
+    if name == "jax" and call.verb == "muladd":
+        # In place, which its arrays refuse.
+        return None
+    if not all(isinstance(one, np.ndarray) and one.dtype.isnative for one in call.arrays[:count]):
+        return None
+    try:
+        return replace(call, arrays=[*map(LIBRARIES[name], call.arrays[:count]), *call.arrays[count:]])
+    except (TypeError, ValueError):
+        return None
+
+
+def compare(call: Call, device: str) -> str | None:
+    """Of another device or library, what differs from NumPy arrays on the CPU; of the CPU, what the least budget changes."""
+    if device in LIBRARIES:
+        other = of_library(call, device)
+        if other is None:
+            return None
+        found = other.run(kinds=type(other.arrays[0]))
+        return difference(call, call.run(device="cpu"), found, False)
     whole = call.run(device="cpu")
     if device != "cpu":
         return difference(call, whole, call.run(device=device), False)
@@ -69,11 +117,11 @@ def main(device: str, seed: int, seconds: float, *kinds: str) -> None:
         kind = draw.one(*chosen)
         own = int(draw.rng.integers(2**31))
         call = kind(Draw(own))
-        draws[kind.__name__] += 1
         try:
             problem = compare(call, device)
         except Exception as error:
             problem = f"raised {type(error).__name__}: {error}"
+        draws[kind.__name__] += problem is not None
         if problem:
             wrong += 1
             print(f"{kind.__name__} {own}: {problem}\n    {call}", flush=True)

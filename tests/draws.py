@@ -35,8 +35,8 @@ class Call:
         shapes = [f"{a.dtype.str}{a.shape}" if isinstance(a, np.ndarray) else repr(a)[:60] for a in self.arrays]
         return f"{self.verb}({', '.join(shapes)}, {', '.join(f'{k}={v!r}' for k, v in self.options.items())})"[:700]
 
-    def run(self, **where: Any) -> list[np.ndarray] | str:
-        """Arrays that it gives, or the sentence of its refusal."""
+    def run(self, kinds: type = object, **where: Any) -> list[np.ndarray] | str:
+        """Arrays that it gives, which have to be of these ``kinds``, or the sentence of its refusal."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -45,6 +45,9 @@ class Call:
                 if isinstance(error, fp.BudgetError) and where.get("memory") == 1:
                     raise
                 return f"{type(error).__name__}: {error}"
+        for one in found if isinstance(found, tuple) else (found,):
+            if getattr(one, "ndim", 0) and not isinstance(one, kinds):
+                raise TypeError(f"{self.verb} gave {type(one)} where {kinds} were given")
         return flat(found)
 
 
