@@ -176,21 +176,22 @@ def _cells(image, cells, first, size, kappa, good, up, more, values):
     rows, columns, threads = -(-image.shape[0] // size), cells.shape[2], values.shape[0]
     hazard = math.exp(-0.5 * up * up) / math.sqrt(2 * math.pi) / (0.5 * math.erfc(-up / math.sqrt(2.0)))
     for t in prange(threads):
-        for r in range(rows * t // threads, rows * (t + 1) // threads):
-            for c in range(columns):
-                y0, y1 = r * size, min((r + 1) * size, image.shape[0])
-                x0, x1 = c * size, min((c + 1) * size, image.shape[1])
-                a = values[t, 0]
-                n, anchor = _gather(image, y0, y1, x0, x1, a)
-                if c + 1 < columns:
-                    # The next cell's pixels come from far-off memory while this one's are looked at.
-                    await_rows(image, y0 * image.shape[1] + x1, image.shape[1], y1 - y0, min(size, image.shape[1] - x1))
-                level = noise = np.nan
-                if n > 0 and n >= good * (y1 - y0) * (x1 - x0):
-                    level, noise = _cell(a, n, kappa, up, hazard, values[t, 1], values[t, 2])
-                    level += anchor
-                    noise *= more
-                cells[0, first // size + r, c], cells[1, first // size + r, c] = level, noise
+        # Cells one by one: a part of a wide image often has one row of them.
+        for cell in range(rows * columns * t // threads, rows * columns * (t + 1) // threads):
+            r, c = cell // columns, cell % columns
+            y0, y1 = r * size, min((r + 1) * size, image.shape[0])
+            x0, x1 = c * size, min((c + 1) * size, image.shape[1])
+            a = values[t, 0]
+            n, anchor = _gather(image, y0, y1, x0, x1, a)
+            if c + 1 < columns:
+                # The next cell's pixels come from far-off memory while this one's are looked at.
+                await_rows(image, y0 * image.shape[1] + x1, image.shape[1], y1 - y0, min(size, image.shape[1] - x1))
+            level = noise = np.nan
+            if n > 0 and n >= good * (y1 - y0) * (x1 - x0):
+                level, noise = _cell(a, n, kappa, up, hazard, values[t, 1], values[t, 2])
+                level += anchor
+                noise *= more
+            cells[0, first // size + r, c], cells[1, first // size + r, c] = level, noise
 
 
 def cells(image, cells, values, *, first, size, kappa, good, up, more) -> None:
