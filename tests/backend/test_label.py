@@ -35,6 +35,23 @@ def test_shapes_that_join_late(device, connectivity):
 
 
 @pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.parametrize("width", [63, 64, 65, 127, 128, 129, 200])
+def test_runs_that_cross_from_word_to_word(width, alone, monkeypatch, rng):
+    """Pixels are looked at by 64 bits; runs begin, end and meet at both sides of where they part."""
+    monkeypatch.setattr("footprint.kernels.label.cpu.few", lambda pixels: alone)
+    edges = [x for x in (62, 63, 64, 65, 126, 127, 128, 129) if x < width]
+    for _ in range(40):
+        mask = np.zeros((9, width), bool)
+        for row in mask:
+            first, last = sorted(rng.choice([0, *edges, width], 2, replace=False))
+            row[first:last] = True
+            row[rng.choice(edges or [0], 2)] ^= True
+        for connectivity in (4, 8):
+            check(mask, connectivity, "cpu")
+            check(mask[:, ::-1], connectivity, "cpu")
+
+
+@pytest.mark.parametrize("alone", [False, True])
 def test_more_rows_than_bands(device, rng, alone, monkeypatch):
     """By bands whatever the size, and by one thread as small images are."""
     monkeypatch.setattr("footprint.kernels.label.cpu.few", lambda pixels: alone)

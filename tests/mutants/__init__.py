@@ -20,7 +20,8 @@ class Mutant(NamedTuple):
 
 
 ROOMS = (
-    "chips comfort files fourier iterative kept kernels lazy methods parts places plan rooms skies sources steps sums threads"
+    "chips comfort files fourier iterative kept kernels labels lazy methods parts places plan rooms skies sources steps sums "
+    "threads"
 ).split()
 """The modules that have a list of them, ``MUTANTS``."""
 

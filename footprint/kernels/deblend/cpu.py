@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from footprint.kernels.common.bits import empty
 from footprint.kernels.common.jit import njit
 from footprint.kernels.deblend.climb import climb, follow, number
 from footprint.kernels.deblend.contract import BRIGHT, MET, SEEN, TREE
@@ -14,7 +15,6 @@ from footprint.kernels.deblend.tree import settle
 from footprint.kernels.find_sources.contract import LEVEL, SPREAD, X_PEAK, Y_PEAK
 from footprint.kernels.find_sources.contract import PIXELS as COUNTED
 from footprint.kernels.find_sources.cpu import _level as level
-from footprint.kernels.label.cpu import empty
 
 # Pixels that are painted together.
 _TOGETHER = 128

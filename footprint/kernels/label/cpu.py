@@ -1,8 +1,9 @@
 """Connected components with the union-find forest in the label image itself, so no memory grows with the number of runs.
 
-A pixel holds 1 + the raster index of a pixel before it in its component, or of itself at a root. Bands of rows are joined side
-by side in parallel, then across their edges; roots are numbered in raster order, which is SciPy's, and every pixel reads its
-root's number.
+The first pixel of a run holds 1 + the raster index of the first of a run before it in its component, or of itself at a root; its
+other pixels hold nothing until the end. Runs, and where those of two rows meet, are found by 64 pixels' bits at a time. Bands of
+rows are joined side by side in parallel, then across their edges; roots are numbered in raster order, which is SciPy's, every run
+takes its root's number, and its pixels take the run's.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from footprint.kernels.common.bits import AT_ONCE, highest, lowest, starts, word
 from footprint.kernels.common.few import TOUCH, few
 from footprint.kernels.common.jit import njit
 
-# Pixels that are looked at together before any of them alone.
-STRETCH = 64
+_NONE, _ONE, _TWO, _HIGHEST, _ALL = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(AT_ONCE - 1), ~np.uint64(0)
 
 
 @njit(cache=True, nogil=True)
@@ -37,76 +38,117 @@ def _unite(flat, i, j):
 
 
 @njit(cache=True, nogil=True)
-def empty(part):
-    """Whether nothing is set in a short stretch; vector instructions tell at once."""
-    found = np.int32(0)
-    for i in range(part.size):
-        found |= np.int32(1) if part[i] else np.int32(0)
-    return found == 0
+def _begin(flat, row, base):
+    """Runs of a row that lies from pixel ``base`` on, each a component of its own."""
+    before = _NONE
+    for c in range(0, row.size, AT_ONCE):
+        bits = word(row, c)
+        begin, before = starts(bits, before), bits >> _HIGHEST
+        while begin:
+            at = base + c + np.int64(lowest(begin))
+            flat[at] = at + 1
+            begin &= begin - _ONE
+
+
+@njit(cache=True, nogil=True)
+def _run(begin, at, c, earlier):
+    """Where the last run begins that does so not after bit ``at`` of the pixels from ``c`` on: among them, or ``earlier``."""
+    begin &= (_TWO << at) - _ONE
+    return c + np.int64(highest(begin)) if begin else earlier
 
 
 @njit(cache=True, nogil=True)
 def _join_row(flat, mask, y, width, reach):
     """Unite the runs of row ``y`` with those they touch in the row above; once a pair of runs."""
     row, above, base = mask[y], mask[y - 1], y * width
-    for c in range(0, width, STRETCH):
-        if empty(row[c : c + STRETCH]):
-            continue
-        for x in range(c, min(c + STRETCH, width)):
-            if not row[x]:
-                continue
-            starts = x == 0 or not row[x - 1]
-            if above[x]:
-                if starts or not above[x - 1]:
-                    _unite(flat, base + x, base + x - width)
-            elif reach:
-                if starts and x > 0 and above[x - 1]:
-                    _unite(flat, base + x, base + x - width - 1)
-                if x + 1 < width and above[x + 1] and not row[x + 1]:
-                    _unite(flat, base + x, base + x - width + 1)
+    here, up = word(row, 0), word(above, 0)
+    here_before = up_before = _NONE
+    here_run = up_run = 0
+    for c in range(0, width, AT_ONCE):
+        here_next = word(row, c + AT_ONCE) if c + AT_ONCE < width else _NONE
+        up_next = word(above, c + AT_ONCE) if c + AT_ONCE < width else _NONE
+        here_begin, up_begin = starts(here, here_before), starts(up, up_before)
+        # Where two runs lie one above the other, they do so in one stretch.
+        meet = starts(here & up, here_before & up_before)
+        while meet:
+            at = lowest(meet)
+            _unite(flat, base + _run(here_begin, at, c, here_run), base - width + _run(up_begin, at, c, up_run))
+            meet &= meet - _ONE
+        if reach:
+            left = here_begin & ~up & ((up << _ONE) | up_before)
+            while left:
+                at = lowest(left)
+                _unite(flat, base + c + np.int64(at), base - width + _run(up_begin, at, c, up_run))
+                left &= left - _ONE
+            right = here & ~((here >> _ONE) | (here_next << _HIGHEST)) & ~up & ((up >> _ONE) | (up_next << _HIGHEST))
+            while right:
+                at = lowest(right)
+                _unite(flat, base + _run(here_begin, at, c, here_run), base - width + c + np.int64(at) + 1)
+                right &= right - _ONE
+        if here_begin:
+            here_run = c + np.int64(highest(here_begin))
+        if up_begin:
+            up_run = c + np.int64(highest(up_begin))
+        here_before, up_before, here, up = here >> _HIGHEST, up >> _HIGHEST, here_next, up_next
 
 
 @njit(cache=True, nogil=True)
 def _band(flat, mask, width, first, last, reach):
-    """Label the rows from ``first`` up to ``last`` by themselves."""
+    """Join the rows from the first up to the last by themselves."""
     for y in range(first, last):
-        row, out = mask[y], flat[y * width : (y + 1) * width]
-        start = 0
-        for c in range(0, width, STRETCH):
-            part, names = row[c : c + STRETCH], out[c : c + STRETCH]
-            if empty(part):
-                for x in range(names.size):
-                    names[x] = 0
-                continue
-            for x in range(c, min(c + STRETCH, width)):
-                if not row[x]:
-                    out[x] = 0
-                else:
-                    if x == 0 or not row[x - 1]:
-                        start = y * width + x + 1
-                    out[x] = start
+        _begin(flat, mask[y], y * width)
         if y > first:
             _join_row(flat, mask, y, width, reach)
 
 
 @njit(cache=True, nogil=True)
+def _fill(names, row):
+    """Have all pixels of a row's runs what minus their first one holds, and the others 0."""
+    name, before = names[0], 0
+    for c in range(0, row.size, AT_ONCE):
+        some, part, bits = names[c : c + AT_ONCE], row[c : c + AT_ONCE], word(row, c)
+        if bits == _NONE:
+            for x in range(some.size):
+                some[x] = 0
+            before = 0
+        elif bits == _ALL and before:
+            for x in range(some.size):
+                some[x] = name
+        else:
+            # Without a branch, as where runs begin and end nobody can foretell.
+            for x in range(some.size):
+                now = int(part[x] != 0)
+                name += (-some[x] - name) & -(now & ~before)
+                some[x] = name & -now
+                before = now
+
+
+@njit(cache=True, nogil=True)
 def _alone(flat, mask, width, reach):
-    """All of it on one thread: pixels before this one have their numbers already, and its parent is one of them."""
+    """All of it on one thread: runs before this one have their numbers already, and its parent is one of them."""
     _band(flat, mask, width, 0, mask.shape[0], reach)
     count = 0
-    for i in range(flat.size):
-        parent = flat[i]
-        if parent == i + 1:
-            count += 1
-            flat[i] = count
-        elif parent:
-            flat[i] = flat[parent - 1]
+    for y in range(mask.shape[0]):
+        row, base, before = mask[y], y * width, _NONE
+        for c in range(0, width, AT_ONCE):
+            bits = word(row, c)
+            begin, before = starts(bits, before), bits >> _HIGHEST
+            while begin:
+                at = base + c + np.int64(lowest(begin))
+                parent = flat[at]
+                if parent == at + 1:
+                    count += 1
+                    flat[at] = -count
+                else:
+                    flat[at] = -abs(flat[parent - 1])
+                begin &= begin - _ONE
+        _fill(flat[base : base + width], row)
     return count
 
 
 @njit(cache=True, parallel=True, nogil=True)
 def _bands(flat, mask, width, rows, reach):
-    """Label each band of rows by itself."""
+    """Join each band of rows by itself."""
     height = mask.shape[0]
     for band in prange(-(-height // rows)):
         _band(flat, mask, width, band * rows, min(height, (band + 1) * rows), reach)
@@ -118,39 +160,55 @@ def _edges(flat, mask, width, rows, reach):
         _join_row(flat, mask, y, width, reach)
 
 
+@njit(cache=True, nogil=True)
+def _roots(flat, row, base, n):
+    """Number a row's roots on from ``n``, as negative labels; the last number. With ``n`` below 0 they are counted alone."""
+    found, before = max(n, 0), _NONE
+    for c in range(0, row.size, AT_ONCE):
+        bits = word(row, c)
+        begin, before = starts(bits, before), bits >> _HIGHEST
+        while begin:
+            at = base + c + np.int64(lowest(begin))
+            if flat[at] == at + 1:
+                found += 1
+                if n >= 0:
+                    flat[at] = -found
+            begin &= begin - _ONE
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _follow(flat, row, base):
+    """Have the first pixel of a row's runs their roots' labels."""
+    before = _NONE
+    for c in range(0, row.size, AT_ONCE):
+        bits = word(row, c)
+        begin, before = starts(bits, before), bits >> _HIGHEST
+        while begin:
+            at = base + c + np.int64(lowest(begin))
+            k = flat[at]
+            while k > 0:
+                k = flat[k - 1]
+            flat[at] = k
+            begin &= begin - _ONE
+
+
 @njit(cache=True, parallel=True, nogil=True)
 def _number(flat, mask, height, width, firsts):
-    """Number the roots in raster order, as negative labels; then let every pixel take its root's."""
+    """Number the roots in raster order, as negative labels; then let every run take its root's, and all its pixels the run's."""
     for y in prange(height):
-        row, n = flat[y * width : (y + 1) * width], 0
-        for x in range(width):
-            n += row[x] == y * width + x + 1
-        firsts[y + 1] = n
+        firsts[y + 1] = _roots(flat, mask[y], y * width, -1)
     firsts[0] = 0
     for y in range(height):
         firsts[y + 1] += firsts[y]
     for y in prange(height):
-        row, n = flat[y * width : (y + 1) * width], firsts[y]
-        if firsts[y + 1] > n:
-            for x in range(width):
-                if row[x] == y * width + x + 1:
-                    n += 1
-                    row[x] = -n
+        if firsts[y + 1] > firsts[y]:
+            _roots(flat, mask[y], y * width, firsts[y])
     # A parent may turn into a label while others still read it: either tells the root's number.
     for y in prange(height):
-        row, marks = flat[y * width : (y + 1) * width], mask[y]
-        for c in range(0, width, STRETCH):
-            if empty(marks[c : c + STRETCH]):
-                continue
-            for x in range(c, min(c + STRETCH, width)):
-                k = row[x]
-                while k > 0:
-                    k = flat[k - 1]
-                row[x] = k
+        _follow(flat, mask[y], y * width)
     for y in prange(height):
-        row = flat[y * width : (y + 1) * width]
-        for x in range(width):
-            row[x] = -row[x]
+        _fill(flat[y * width : (y + 1) * width], mask[y])
     return firsts[height]
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from numba import prange
 
+from footprint.kernels.common.bits import AT_ONCE, empty
 from footprint.kernels.common.few import TOUCH, few
 from footprint.kernels.common.jit import njit
 from footprint.kernels.find_sources.contract import LABEL, PIXELS, X_MIN, Y_MIN
 from footprint.kernels.find_sources.cpu import least_peak, settle
 from footprint.kernels.find_sources.cpu_moments import centre, gather, look_back, open_row
-from footprint.kernels.label.cpu import STRETCH, empty
 from footprint.kernels.sigma_clip.contract import BACKGROUND
 
 # Rows of a band.
@@ -35,11 +35,11 @@ def _owned(boxes, k, y, r, low, high):
 @njit(cache=True, nogil=True)
 def _look_back(row, ids, y, background, moments, boxes):
     """Values after the peaks that the last row of the part before has, in the first of this."""
-    for x in range(0, ids.size, STRETCH):
-        if empty(ids[x : x + STRETCH]):
+    for x in range(0, ids.size, AT_ONCE):
+        if empty(ids[x : x + AT_ONCE]):
             continue
         seen = 0
-        for k in ids[x : x + STRETCH]:
+        for k in ids[x : x + AT_ONCE]:
             if k != seen and 0 < k <= boxes.shape[0]:
                 look_back(row, y, background, moments, boxes, k - 1)
             seen = k
@@ -57,8 +57,8 @@ def _band(image, labels, last, last_ids, y, low, high, background, moments, boxe
         x, none = 0, True
         while x < ids.size:
             k = ids[x]
-            if k == 0 and empty(ids[x : x + STRETCH]):
-                x += STRETCH
+            if k == 0 and empty(ids[x : x + AT_ONCE]):
+                x += AT_ONCE
                 continue
             first = x
             x += 1

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import types
 from numba.extending import intrinsic
 
+from footprint.kernels.common.bits import counted, lowest
 from footprint.kernels.common.digits import in_turn
 from footprint.kernels.common.jit import njit
 from footprint.kernels.mesh.contract import AT_ONCE, SAMPLE
@@ -51,28 +52,6 @@ def _bits(outside: bool) -> Any:
 _inside, _outside = _bits(False), _bits(True)
 
 
-@intrinsic
-def _counted(typing_context, bits):  # type: ignore[no-untyped-def]
-    """How many bits are set."""
-
-    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        return builder.ctpop(args[0])
-
-    return types.uint64(types.uint64), code
-
-
-@intrinsic
-def _first(typing_context, bits):  # type: ignore[no-untyped-def]
-    """The place of the lowest bit that is set, `AT_ONCE` if none is."""
-
-    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        kind = ir.FunctionType(args[0].type, [args[0].type, ir.IntType(1)])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.cttz.i64")
-        return builder.call(function, [args[0], ir.Constant(ir.IntType(1), 0)])
-
-    return types.uint64(types.uint64), code
-
-
 @njit(cache=True, nogil=True)
 def at_least(bound):
     """The least float32 that is not under a bound: what is under the one is under the other."""
@@ -107,13 +86,13 @@ def _put(a, i, bits, k, out):
     Several at a time, whether or not there are as many: how many there are nobody can foretell, and what is behind the last is
     written over by those that follow.
     """
-    many, to, one = _counted(bits), k, np.uint64(1)
+    many, to, one = counted(bits), k, np.uint64(1)
     for _ in range(_TOGETHER):
-        out[to] = a[np.uint64(i) + _first(bits)]
+        out[to] = a[np.uint64(i) + lowest(bits)]
         to += one
         bits &= bits - one
     while bits:
-        out[to] = a[np.uint64(i) + _first(bits)]
+        out[to] = a[np.uint64(i) + lowest(bits)]
         to += one
         bits &= bits - one
     return k + many
