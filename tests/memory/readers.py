@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Barrier
 from typing import Any
 
@@ -17,6 +18,8 @@ import numpy as np
 import footprint as fp
 from footprint.backend.memory import PeakMeter, give_back
 from footprint.io.image import open_image
+from footprint.io.scan import open_scan
+from footprint.io.shifts import read_shifts
 from footprint.io.stack import open_frames
 
 _POPULATE_READ = 22
@@ -156,7 +159,32 @@ def catalogue(verb: str) -> None:
     print(json.dumps({"known": meter.known, "growth": meter.growth, "plan": plan.footprint.total, "rows": len(table)}))
 
 
-READERS: dict[str, Callable[..., None]] = {"read": read, "scan": scan, "lay_out": lay_out, "catalogue": catalogue, "tables": tables}
+def _scan(path: str) -> None:
+    with open_scan(path) as opened:
+        opened.read(slice(0, opened.n_z), np.empty(opened.shape, np.float32))
+
+
+def _image(path: str) -> None:
+    with open_image(path) as opened:
+        opened.array()
+
+
+def hostile(path: str, good: str) -> None:
+    """Open and read a file that is not what it says, after a good one of its kind, and tell what grew and what was said."""
+    warnings.simplefilter("ignore")
+    use = {"scan": _scan, "image": _image, "shifts": lambda path: read_shifts(path, 3)}[Path(path).name.partition("-")[0]]
+    use(good)
+    with PeakMeter() as meter:
+        try:
+            use(path)
+            said = "fine"
+        except fp.FootprintError as error:
+            said = str(error)
+    print(json.dumps([meter.growth if meter.known else 0, said]))
+
+
+_ALL: tuple[Callable[..., None], ...] = (read, scan, lay_out, catalogue, tables, hostile)
+READERS = {reader.__name__: reader for reader in _ALL}
 
 if __name__ == "__main__":
     READERS[sys.argv[1]](*sys.argv[2:])

@@ -253,7 +253,8 @@ def test_compiles_for_ampere_and_hopper(text, chip, tmp_path):
         pytest.skip("neither NVRTC nor nvcc on this machine")
     ours = [(name, launch) for (source, _), (name, launch) in launched().items() if source == text]
     assert ours, f"no job of this test launches {text}"
-    for name, launch in ours:
+    # One program of a text goes on to machine code.
+    for name, launch in ours[: 1 if chip.startswith("sm") else None]:
         source = load.text(launch.source, launch.defines, "cuda")
         wrong = compile_by_nvrtc(library, source, chip) if library is not None else compile_by_nvcc(source, chip, tmp_path)
         assert not wrong, f"{name}, {launch.entry}:\n{wrong}"
