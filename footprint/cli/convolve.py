@@ -309,9 +309,19 @@ def _picture(reporter: Reporter, image: str, mask: str, target: str, overwrite: 
                 how = {**options, "reading": colour.host_bytes, "progress": progress, "on_plan": told}
                 convolve_rows(read, colour.shape, colour.dtype.str, weights, take, **how)
 
-            pictures.filtered(reporter, picture, target, overwrite, shape, job)
+            pictures.filtered(reporter, picture, target, overwrite, shape, job, _unknown(options))
         about = {"image": image, "mask": list(weights.shape), "shape": [*shape, picture.channels], "output": target}
     reporter.report("Convolved", about)
+
+
+def _unknown(options: dict[str, Any]) -> str:
+    """Of which pixels a picture's result has no number; its own are all numbers."""
+    from math import isnan
+
+    beyond = isnan(options["cval"]) and options["boundary"] == "constant" and options["nan"] == "propagate"
+    if beyond or not {"masked", "weight"} & set(options):
+        return "of NaN"
+    return f"without {'a pixel that counts' if 'weight' in options else 'an unmasked pixel'} under the mask"
 
 
 def _frames(

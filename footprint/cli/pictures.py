@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from footprint.errors import ArgumentError
+from footprint.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,34 +82,50 @@ def filtered(
     overwrite: bool,
     shape: tuple[int, int],
     job: Callable[..., object],
+    unknown: str = "of NaN",
 ) -> None:
-    """Write a picture whose colours of ``shape`` are made by ``job(channel, take, on_plan)``; transparency is copied."""
+    """Write a picture whose colours of ``shape`` are made by ``job(channel, take, on_plan)``; transparency is copied.
+
+    ``unknown`` says of which pixels there is no number.
+    """
     from footprint.io.picture import channel, save
 
-    cut = np.zeros(1, np.int64)
+    # Of each colour, values that were cut off, and those that were no number.
+    lost = np.zeros((picture.colours, 2), np.int64)
     with reporter.measured():
         made = np.empty((*shape, picture.channels), picture.dtype)
         for number in range(picture.colours):
             # One plan is all colours'.
-            job(channel(picture, number, shape), _rounded(made[..., number], cut), None if number else reporter.plan)
+            job(channel(picture, number, shape), _rounded(made[..., number], lost[number]), None if number else reporter.plan)
         if picture.colours < picture.channels:
             made[..., -1] = picture.pixels[..., -1]
         save(picture, target, made, overwrite)
-    share, most = int(cut[0]) / (shape[0] * shape[1] * picture.colours), np.iinfo(picture.dtype).max
+    # What makes a pixel unknown, as a mask does, is the same for all its colours.
+    cut, holes = int(lost[:, 0].sum()), int(lost[:, 1].max())
+    if holes:
+        fix = "NaN remains if the image is a grey TIFF, FITS or .npy"
+        reporter.warn(f"{target}: {counted(holes, 'pixels')} {unknown} {'is' if holes == 1 else 'are'} 0 in a picture; {fix}.")
+    share, most = cut / (shape[0] * shape[1] * picture.colours), np.iinfo(picture.dtype).max
     if share > _TOLD:
         fix = "the result is floating-point, and complete, if the image is a grey TIFF, FITS or .npy"
         reporter.warn(f"{target}: {share:.0%} of the values were below 0 or over {most}, and are 0 or {most} in a picture; {fix}.")
 
 
-def _rounded(out: np.ndarray, cut: np.ndarray) -> Take:
-    """Puts rows into ``out``, to the nearest number that its dtype holds; those beyond are counted in ``cut``."""
+def _rounded(out: np.ndarray, lost: np.ndarray) -> Take:
+    """Puts rows into ``out``, to the nearest number that its dtype holds, and 0 for NaN.
+
+    Those beyond are counted in the first number of ``lost``, NaN in the second.
+    """
     most = np.iinfo(out.dtype).max
 
     def take(start: int, stop: int, block: np.ndarray) -> None:
         # A row at a time: nothing is held that grows with the picture.
         for target, row in zip(out[start:stop], block):
             whole = np.rint(row)
+            holes = np.isnan(whole)
+            # What a cast makes of NaN is the processor's affair.
+            whole[holes] = 0
             target[...] = np.clip(whole, 0, most)
-            cut[0] += np.count_nonzero(whole != target)
+            lost[:] += np.count_nonzero(whole != target), np.count_nonzero(holes)
 
     return take

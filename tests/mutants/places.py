@@ -156,4 +156,11 @@ MUTANTS = [
         ("tests/backend/test_long_sums.py::test_images_of_few_columns_are_summed_side_by_side_to_the_same_bits",),
         "of groups of rows side by side all but the first take a row that nothing has written",
     ),
+    Mutant(
+        "footprint/cli/pictures.py",
+        "            whole[holes] = 0\n",
+        "",
+        ("tests/unit/test_cli_pictures.py::test_pixels_without_a_number_are_told_as_such",),
+        "pixels of NaN are told as such that were below 0 or too large",
+    ),
 ]

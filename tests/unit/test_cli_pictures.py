@@ -186,3 +186,26 @@ def test_a_palette_is_told_where_numbers_are_filtered(folder, rng):
         for job in "convolve a.tif mask.npy", "filter median a.tif --size 3":
             result = run(f"{job} -o out.npy --overwrite")
             assert ("a.tif: has a palette" in result.stderr) == told
+
+
+def test_pixels_without_a_number_are_told_as_such(folder, rng):
+    photo = made(rng.integers(100, 256, (40, 50, 3)).astype("u1"))
+    bad = np.zeros((40, 50), np.uint8)
+    bad[10:14, 20:25] = 255
+    Image.fromarray(bad).save("bad.png")
+    # Of 4 x 5 masked pixels, windows of 3 x 3 around 2 x 3 hold no other.
+    told = run("convolve photo.png box:3 -o out.png --masked bad.png --boundary nearest --quiet").stderr
+    assert "out.png: 6 pixels without an unmasked pixel under the mask are 0 in a picture; NaN remains if" in told
+    assert "below 0" not in told
+    got = np.asarray(Image.open("out.png"))
+    assert not got[11:13, 21:24].any() and np.count_nonzero(got == 0) == 18 and photo.min() > 0
+    Image.fromarray(bad // 255 * 3).save("few.png")
+    told = run("convolve photo.png box:1 -o out.png --overwrite --weight few.png --quiet").stderr
+    assert "1980 pixels without a pixel that counts under the mask are 0" in told and "below 0" not in told
+    told = run("convolve photo.png box:3 -o out.png --overwrite --masked bad.png --cval nan --quiet").stderr
+    assert "pixels of NaN are 0 in a picture" in told and "unmasked" not in told
+    bad[:2, :2] = 255
+    Image.fromarray(bad[:4, :4]).save("bad.png")
+    made(photo[:4, :4])
+    told = run("convolve photo.png box:3 -o out.png --overwrite --masked bad.png --boundary nearest --quiet").stderr
+    assert "1 pixel without an unmasked pixel under the mask is 0" in told
