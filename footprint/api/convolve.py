@@ -83,7 +83,8 @@ def convolve(
         Moves the mask's centre c, along all axes or each, in mode "same"; 0 lies on it.
     axes : tuple of int, optional
         The axes of the image that the mask's axes stand for, in order; along the others every image is filtered on its own.
-        Required if the image has more axes than the mask. On a device they are the image's last, in order.
+        Required if the image has more axes than the mask, and for a mask by name if the last of three has a length of 3 or 4, as a
+        picture's colours do. On a device they are the image's last, in order.
     masks : {"one", "all", "each"}
         With "all" the mask's first axis counts masks: each of them filters the image, which is brought in once, and the result has
         their axis in front. With "each" the image's first axis counts images, and each is filtered by the mask of its own number.

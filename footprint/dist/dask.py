@@ -135,7 +135,7 @@ def _summed(
 ) -> Any:  # fmt: skip
     """Convolve or correlate, block by block."""
     check_lazy("image", image, f"footprint.{verb}", COMPLEX)
-    mask = on_host(receive(_held(mask, how["axes"], image.ndim, masks), "mask", COMPLEX).data)
+    mask = on_host(receive(_held(mask, how["axes"], image.shape, masks), "mask", COMPLEX).data)
     image, beside = _with_sides(image, sides)
     kinds = {word: one.dtype for word, one in beside.items()}
     # All that is wrong with shapes, dtypes and numbers shows here and not in a worker; no device is needed for it.
@@ -149,11 +149,12 @@ def _summed(
     return overlapped(block, image, halos, made.outputs[0].spec.dtype, *beside.values())
 
 
-def _held(mask: Any, axes: Any, image_axes: int, masks: str) -> Any:
+def _held(mask: Any, axes: Any, shape: tuple[int, ...], masks: str) -> Any:
     """A mask, in memory where it is given by name: tasks have it with them."""
     if not isinstance(mask, str | os.PathLike):
         return mask
-    with mask_called(mask, mask_axes(axes, image_axes), masks, held=True) as found:
+    count, whole = mask_axes(axes, shape)
+    with mask_called(mask, count, masks, True, whole) as found:
         return np.asarray(found)
 
 

@@ -40,19 +40,22 @@ def _mask(name: str, word: Any, first: Any, named: dict[str, Any]) -> AbstractCo
     if _MASKS[name][1] == "mask_shape" or name in ("stream", "convolve_rows", "convolve_frames"):
         opened: AbstractContextManager[Any] = called(word, 2, held=name == "stream")
         return opened
-    shape = first if name.startswith("plan_") else getattr(first, "shape", None)
     try:
-        count = np.ndim(first) if shape is None else len(shape)
+        shape = tuple(first) if name.startswith("plan_") else tuple(np.shape(first))
     except (TypeError, ValueError):
         # Uneven rows, or no shape: the verb says so.
-        count = 2
-    return called(word, mask_axes(named.get("axes"), count), named.get("masks", "one"))
+        shape = (0, 0)
+    count, whole = mask_axes(named.get("axes"), shape)
+    return called(word, count, named.get("masks", "one"), whole=whole)
 
 
-def mask_axes(axes: Any, image_axes: int) -> int:
-    """Of a mask by name: as many axes as the image is filtered along; what else is wrong with them the verb says."""
-    count = image_axes if axes is None else len(axes) if hasattr(axes, "__len__") else 1
-    return min(max(count, 1), 3)
+def mask_axes(axes: Any, shape: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
+    """Of a mask by name, as many axes as an image is filtered along, and the image's shape where nobody says along which.
+
+    What else is wrong with them the verb says.
+    """
+    count = len(shape) if axes is None else len(axes) if hasattr(axes, "__len__") else 1
+    return min(max(count, 1), 3), shape if axes is None else ()
 
 
 def taker(name: str) -> Taker:

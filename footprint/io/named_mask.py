@@ -52,10 +52,12 @@ def open_mask(path: str, more: str = "") -> Any:
 
 
 @contextmanager
-def mask_called(word: str | os.PathLike[str], n_axes: int, masks: str = "one", held: bool = False) -> Iterator[Any]:
+def mask_called(
+    word: str | os.PathLike[str], n_axes: int, masks: str = "one", held: bool = False, whole: tuple[int, ...] = ()
+) -> Iterator[Any]:
     """The mask of a name, for so many axes, or of a file, as functions take it: an array or an open file; ``held`` is an array.
 
-    ``masks`` is that of `convolve`.
+    ``masks`` is that of `convolve`; ``whole`` is the image's shape, where nobody said along which of its axes the mask lies.
     """
     path = os.fspath(word)
     if not path:
@@ -67,6 +69,7 @@ def mask_called(word: str | os.PathLike[str], n_axes: int, masks: str = "one", h
     if is_named(path) and not there:
         if isinstance(masks, str) and masks != "one":
             raise ArgumentError("masks", repr(masks), "'one' beside a mask by name", "give an array of several masks")
+        _ask_for_axes(path, whole)
         mask = _small(path, n_axes)
         yield mask.array() if held and isinstance(mask, NamedMask) else mask
         return
@@ -78,6 +81,14 @@ def mask_called(word: str | os.PathLike[str], n_axes: int, masks: str = "one", h
         return
     with open_mask(path) as opened:
         yield opened.array() if held else opened
+
+
+def _ask_for_axes(path: str, whole: tuple[int, ...]) -> None:
+    """Refuse to take a picture's colours for its third dimension; ``box:5x5x3`` says itself that there are three."""
+    if len(whole) == 3 and whole[2] in (3, 4) and min(whole[:2]) > 4 and path.count("x", path.index(":")) < 2:
+        found = f"None for the mask {path!r} and an image of shape {tuple(whole)}"
+        fix = "(0, 1) filters every colour of a picture, (0, 1, 2) a volume"
+        raise ArgumentError("axes", found, "the axes along which it is filtered", fix)
 
 
 @functools.lru_cache(8)

@@ -163,4 +163,11 @@ MUTANTS = [
         ("tests/unit/test_cli_pictures.py::test_pixels_without_a_number_are_told_as_such",),
         "pixels of NaN are told as such that were below 0 or too large",
     ),
+    Mutant(
+        "footprint/dist/door.py",
+        "shape if axes is None else ()",
+        "()",
+        ("tests/unit/test_named_mask.py::test_colours_are_no_third_dimension_without_a_word",),
+        "a mask by name smooths across a picture's colours",
+    ),
 ]

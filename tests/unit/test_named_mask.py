@@ -164,6 +164,29 @@ def test_names_that_python_refuses(tmp_path):
         fp.convolve(IMAGE, "gaussian:sigma=20000", memory="1GB", device="cpu")
 
 
+def test_colours_are_no_third_dimension_without_a_word():
+    dask = pytest.importorskip("dask.array", reason="dask is not installed")
+    photo = RNG.integers(0, 256, (40, 50, 3)).astype("u1")
+    for ask in (
+        lambda: fp.convolve(photo, "box:5"),
+        lambda: fp.correlate(photo.tolist(), "gaussian:1"),
+        lambda: fp.convolve(photo.astype("f4"), "disk:3"),
+        lambda: fp.plan_convolve((40, 50, 4), "box:5", dtype="uint8"),
+        lambda: fp.convolve(dask.from_array(photo), "box:5"),
+    ):
+        with pytest.raises(fp.ArgumentError, match=r"axes: got None for the mask .*; \(0, 1\) filters every colour of a picture"):
+            ask()
+    on = {"boundary": "reflect", "device": "cpu"}
+    for axes, size in ((0, 1), (5, 5, 1)), ((0, 1, 2), 5):
+        want = scipy.ndimage.uniform_filter(photo.astype("f8"), size)
+        np.testing.assert_allclose(fp.convolve(photo, "box:5", axes=axes, **on), want, rtol=1e-5)
+    # A mask of three sizes says what it is for, and so do few planes of few rows, and masks of a file.
+    want = scipy.ndimage.uniform_filter(photo.astype("f8"), (5, 5, 3))
+    np.testing.assert_allclose(fp.convolve(photo, "box:5x5x3", **on), want, rtol=1e-5)
+    for few in photo[:4], photo[:, :4], photo[..., :2]:
+        fp.convolve(few, "box:3", **on)
+
+
 @pytest.mark.parametrize("memory", ["10MB", "100KB"])
 def test_from_the_shell(memory, shell):  # noqa: F811
     image = IMAGE.astype("f4")
