@@ -196,9 +196,8 @@ def command(
     from pathlib import Path
 
     from footprint.cli.outputs import check_names
-    from footprint.cli.pictures import refuse, tell_colours
+    from footprint.cli.pictures import check_image_out, refuse, tell_colours
     from footprint.io.frame_source import FrameSource, open_source
-    from footprint.io.image import check_image
     from footprint.io.picture import is_picture
 
     reporter = Reporter(quiet, as_json)
@@ -210,7 +209,7 @@ def command(
         with open_beside(masked=masked, weight=weight) as beside:
             _picture(reporter, image, mask, target, overwrite, options | beside)
         return
-    check_image(target, overwrite)
+    check_image_out(image, plane, target, overwrite, open_source)
     with (
         open_source(image, plane) as source,
         open_mask(mask, source, mode) as weights,

@@ -122,9 +122,9 @@ def command(
     """
     from footprint.api.filter_rows import result_dtype
     from footprint.cli.outputs import check_names
-    from footprint.cli.pictures import tell_colours
+    from footprint.cli.pictures import check_image_out, tell_colours
     from footprint.io.frame_source import FrameSource, open_source
-    from footprint.io.image import check_image, create_image
+    from footprint.io.image import create_image
     from footprint.io.image_writer import create_stack
     from footprint.io.output import together
     from footprint.io.picture import is_picture
@@ -135,7 +135,7 @@ def command(
     if is_picture(image):
         _picture(reporter, name, image, plane, target, overwrite, {**options, "memory": memory})
         return
-    check_image(target, overwrite)
+    check_image_out(image, plane, target, overwrite, open_source)
     with open_source(image, plane) as source:
         stack = isinstance(source, FrameSource)
         tell_colours(reporter, source)

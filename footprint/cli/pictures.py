@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, contextmanager
 from types import SimpleNamespace
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from footprint.errors import ArgumentError
+from footprint.errors import ArgumentError, FormatError
+from footprint.io.kinds import called
 from footprint.units import counted
 
 if TYPE_CHECKING:
@@ -50,6 +52,18 @@ def refuse(**options: Any) -> None:
         if value is not None:
             fix = "every colour is filtered, and rounded to the picture's dtype"
             raise ArgumentError(name, value, "nothing for a picture", fix)
+
+
+def check_image_out(image: str, plane: int | None, target: str, overwrite: bool, open_source: Callable[..., Any]) -> None:
+    """Raise where the result of what is no picture cannot be written; who asks for a picture is first told why there is none."""
+    from footprint.io.image_writer import check_image
+
+    if called(target, "png", "jpeg"):
+        if image.lower().endswith(".gif") and os.path.exists(image):
+            raise FormatError(image, "is read as a video, whose frames are grey", "save the picture as PNG")
+        with open_source(image, plane):
+            pass
+    check_image(target, overwrite)
 
 
 def tell_colours(reporter: Reporter, source: Any) -> None:

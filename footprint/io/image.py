@@ -16,7 +16,7 @@ from footprint.errors import ArgumentError, FormatError
 from footprint.io.formats import Planes, format_of, is_stored
 from footprint.io.frames import Frames, check_out, existing_file, reading, row_range
 from footprint.io.image_writer import ImageWriter, check_image, create_image
-from footprint.io.kinds import checked
+from footprint.io.kinds import called, checked
 from footprint.io.picture import is_picture
 from footprint.io.raw import RawFrames
 from footprint.units import format_bytes
@@ -212,6 +212,9 @@ def _open_planes(path: str, dataset: str, extension: int | str | None) -> Planes
             kind.check_part(path, dataset, extension)
             return kind.planes(path, dataset, extension)
     fix = "read a picture with Pillow or OpenCV; footprint convolve and footprint filter take it" if is_picture(path) else ""
+    promised = called(path, "png", "jpeg")
+    if promised and not fix:
+        raise FormatError(path, f"is not a {promised.upper()} file, although its name says so", "save the picture as PNG")
     if path.lower().endswith(_OTHER_PICTURES):
         fix = "save the picture as PNG, which footprint convolve and footprint filter take"
     raise FormatError(path, "is not a FITS, TIFF, HDF5, NumPy or Zarr image", fix)

@@ -154,6 +154,14 @@ def deep_colours():
         ("convolve torn.png mask.npy -o out.png", "cannot be read"),
         ("filter median torn.png -o out.png --size 3", "cannot be read"),
         ("convolve none.png mask.npy -o out.png", "none.png: the file is empty"),
+        ("filter median photo.bmp -o out.png --size 3", "photo.bmp: is not a FITS, TIFF, HDF5, NumPy or Zarr image; save the"),
+        ("convolve photo.bmp mask.npy -o out.jpg", "photo.bmp: is not a FITS, TIFF, HDF5, NumPy or Zarr image; save the"),
+        ("filter median photo.gif -o out.png --size 3", "photo.gif: is read as a video, whose frames are grey; save the"),
+        ("filter median false.png -o out.png --size 3", "false.png: is not a PNG file, although its name says so"),
+        ("convolve false.png mask.npy -o out.npy", "false.png: is not a PNG file, although its name says so; save the picture"),
+        ("convolve false.jpg mask.npy -o out.npy", "false.jpg: is not a JPEG file, although its name says so"),
+        ("filter median missing.bmp -o out.png --size 3", "missing.bmp: there is no such file"),
+        ("filter median mask.npy -o out.png --size 3", "got 'out.png', wanted a name ending in one of .fits"),
     ],
 )
 def test_mistakes_are_one_sentence_and_write_nothing(line, told, folder, rng):
@@ -162,6 +170,10 @@ def test_mistakes_are_one_sentence_and_write_nothing(line, told, folder, rng):
     (folder / "torn.png").write_bytes(data[: len(data) // 2])
     (folder / "deep.png").write_bytes(deep_colours())
     (folder / "none.png").touch()
+    for name in "bmp", "gif":
+        Image.open("photo.png").convert("RGB").save(f"photo.{name}")
+    for name in "false.png", "false.jpg":
+        (folder / name).write_text("a page of words")
     before = {path.name for path in folder.iterdir()}
     with pytest.raises(FootprintError) as caught:
         run(line)
