@@ -17,7 +17,7 @@ from footprint.api._sides import Beside, arrays_beside, held, held_beside, is_gi
 from footprint.backend.device import parse
 from footprint.backend.registry import running_backend
 from footprint.dtypes import floating, sum_dtype
-from footprint.errors import ArgumentError, BudgetError, ShapeError, choose, flag
+from footprint.errors import ArgumentError, BudgetError, ShapeError, choose, flag, nearest
 from footprint.kernels.common.borders import shows_borders
 from footprint.ops.base import Op
 from footprint.ops.job import Meeting, job_of_op
@@ -68,8 +68,9 @@ def stream(
     ----------
     frames : iterable of arrays (n_y, n_x)
         All of one shape and dtype, on the host. Integers of 8 and 16 bits cross to a GPU as they are.
-    verb : {"convolve", "correlate"} or an operation
-        What is done to each frame; or an operation with one input and one output.
+    verb : {"convolve", "correlate"}
+        What is done to each frame. Call others on each, as in ``(fp.median_filter(frame, 3) for frame in frames)``; a call like an
+        earlier one finds its plan and memory ready. (Who extends Footprint may give an operation of one input and output.)
     mask : array (k_y, k_x), or str
         As in `convolve`.
     mode, boundary, cval, nan, method
@@ -351,7 +352,8 @@ def _operation(verb: Any, mask: Any, frame: ArraySpec, how: Asked, cval: Any, be
         raise ArgumentError(
             "verb", kind_of(verb), "'convolve', 'correlate' or an operation", "name what comes after it, as in mask="
         )
-    choose("verb", verb, VERBS, f"a mask is named, as in mask={verb!r}" if ":" in verb else "")
+    fix = f"a mask is named, as in mask={verb!r}" if ":" in verb else nearest(verb, VERBS)
+    choose("verb", verb, VERBS, fix or "call any other on each frame, as in (fp.median_filter(frame, 3) for frame in frames)")
     if mask is None:
         raise ArgumentError("mask", "None", "an array of weights")
     if len(frame.shape) != 2:

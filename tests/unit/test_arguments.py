@@ -191,6 +191,11 @@ BAD = {
         "mask gaussian:sigma=two sigma gaussian:sigma=2 box:5",
     ),
     "mask-as-verb": (lambda: fp.stream([IMAGE], "box:3"), "verb box:3 convolve mask='box:3'"),
+    "other-verb": (
+        lambda: fp.stream([IMAGE], "median_filter"),
+        "verb median_filter convolve on each frame fp.median_filter(frame, 3)",
+    ),
+    "verb-slip": (lambda: fp.stream([IMAGE], "convolv"), "verb the nearest is convolve"),
     "mask-unknown": (lambda: fp.convolve(np.ones((4, 4)), "gauss"), "gauss no such file gaussian:sigma=2"),
     "path-none": (lambda: fp.open_image(None), "path None name"),
     "path-number": (lambda: fp.create_volume(5, (2, 2, 2)), "path int name"),
