@@ -24,6 +24,7 @@ _BEGINNINGS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")
 # Pillow's modes that are read as they are; others by the one they become.
 _KEPT = ("L", "LA", "RGB", "RGBA", "I;16")
 _BECOMES = {"1": "L", "P": "RGB", "PA": "RGBA"}
+_CLEAR = {"1": "LA", "L": "LA", "P": "RGBA", "RGB": "RGBA"}
 # Bytes that Pillow keeps of a pixel in colour, and rows that are taken from it at a time.
 _PILLOW, _BAND = 4, 64
 
@@ -68,11 +69,14 @@ class Picture:
         self.info: dict[str, Any] = {str(name): value for name, value in self._image.info.items()}
         self.info["orientation"] = _orientation(self._image)
         mode = self._image.mode
-        if mode == "P" and "transparency" in self._image.info:
-            mode = "PA"
         self._mode = _BECOMES.get(mode, mode)
-        if self._mode not in _KEPT:
+        # Of a palette some colours are transparent; of others one is, a key that no filtered picture could keep.
+        if "transparency" in self._image.info and mode in _CLEAR:
+            self._mode = _CLEAR[mode]
+        if self._mode not in _KEPT or (mode == "I;16" and "transparency" in self._image.info):
             self._image.close()
+            if mode == "I;16":
+                raise FormatError(path, "has transparency beside grey of 16 bits, which Pillow cannot write", "save it without")
             raise FormatError(path, f"holds pixels of the kind {mode}", "give grey or RGB, with or without transparency")
         self.shape: tuple[int, int] = (self._image.height, self._image.width)
         self.dtype = np.dtype(np.uint16 if self._mode == "I;16" else np.uint8)

@@ -170,4 +170,11 @@ MUTANTS = [
         ("tests/unit/test_named_mask.py::test_colours_are_no_third_dimension_without_a_word",),
         "a mask by name smooths across a picture's colours",
     ),
+    Mutant(
+        "footprint/io/picture.py",
+        '"P": "RGBA", "RGB": "RGBA"}',
+        '"P": "RGBA"}',
+        ("tests/unit/test_cli_pictures.py::test_a_colour_that_is_transparent_becomes_transparency",),
+        "a picture's colour that is transparent is so no more when it is filtered",
+    ),
 ]

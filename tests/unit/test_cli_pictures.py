@@ -200,6 +200,24 @@ def test_a_palette_is_told_where_numbers_are_filtered(folder, rng):
             assert ("a.tif: has a palette" in result.stderr) == told
 
 
+def test_a_colour_that_is_transparent_becomes_transparency(folder, rng):
+    values = rng.integers(0, 3, (20, 30, 3)).astype("u1") * 100
+    for colours, key in (values, (100, 0, 200)), (values[..., 0], 100), (values[..., 0] > 0, 0):
+        Image.fromarray(colours).save("photo.png", transparency=key)
+        run("filter median photo.png -o out.png --size 3 --overwrite --quiet")
+        got = np.asarray(Image.open("out.png"))
+        plain = (colours * 255 if colours.dtype == bool else colours).astype("u1").reshape(20, 30, -1)
+        want = np.stack([fp.median_filter(plain[..., n], 3, device="cpu") for n in range(plain.shape[2])], axis=-1)
+        np.testing.assert_array_equal(got[..., :-1], want)
+        np.testing.assert_array_equal(got[..., -1], np.where((plain == key).all(axis=-1), 0, 255))
+        assert 0 < np.count_nonzero(got[..., -1]) < 600
+    with pytest.raises(FootprintError, match="transparency, which JPEG lacks"):
+        run("filter median photo.png -o out.jpg --size 3 --quiet")
+    Image.fromarray(values[..., 0].astype("u2")).save("photo.png", transparency=100)
+    with pytest.raises(FootprintError, match="transparency beside grey of 16 bits"):
+        run("filter median photo.png -o out.png --size 3 --overwrite --quiet")
+
+
 def test_pixels_without_a_number_are_told_as_such(folder, rng):
     photo = made(rng.integers(100, 256, (40, 50, 3)).astype("u1"))
     bad = np.zeros((40, 50), np.uint8)
