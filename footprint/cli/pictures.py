@@ -67,10 +67,14 @@ def check_image_out(image: str, plane: int | None, target: str, overwrite: bool,
 
 
 def tell_colours(reporter: Reporter, source: Any) -> None:
-    """Say how a source is read that may be meant as a picture: an array whose last axis looks like colours, or a palette."""
+    """Say how a source is read that may be meant otherwise: pages along several axes, a last axis of colours, or a palette."""
     if getattr(source, "indexed", False):
         fix = "save it as RGB if its colours are meant"
         reporter.warn(f"{source.path}: has a palette; its numbers are filtered, and the palette is not kept; {fix}.")
+    whole = getattr(source, "whole", ())
+    if len(whole) > 3:
+        pages = " x ".join(map(str, whole[:-2]))
+        reporter.warn(f"{source.path}: has {pages} pages; they are filtered and written as {source.shape[0]} frames of one stack.")
     count, height, width = (*source.shape, 0, 0)[:3]
     if len(source.shape) == 3 and width in (3, 4) and min(count, height) > 4:
         fix = "save a picture as PNG, or its colours as the first axis"

@@ -93,8 +93,8 @@ def _npy_frames(path: str, dataset: str) -> Frames:
 def _tiff_planes(path: str, dataset: str, extension: int | str | None) -> Planes:
     from footprint.io.tiff import TiffFile
 
-    pages = TiffFile(path)
-    return Planes(pages, _useful(pages.shape, last=pages.shape[-2:]))
+    pages = TiffFile(path, several=True)
+    return Planes(pages, _useful(pages.whole, last=pages.whole[-2:]))
 
 
 def _tiff_frames(path: str, dataset: str) -> Frames:

@@ -101,8 +101,9 @@ def open_source(path: str | os.PathLike[str], plane: int | None = None) -> Image
     name, frames, shape, header = open_planes(path)
     if len(shape) == 2:
         return Image(name, frames, 0, header)
-    if len(shape) == 3:
-        return Planes(name, frames, header)
+    # Pages are images of their own along however many axes.
+    if len(shape) == 3 or hasattr(frames, "tags"):
+        return Planes(name, frames, header, shape)
     frames.close()
     wanted = "an image (n_y, n_x) or a stack of them (n_frames, n_y, n_x)"
     raise FormatError(path, f"holds an array of shape {shape}, wanted {wanted}", "give plane=N (--plane) for one image of it")
@@ -111,8 +112,8 @@ def open_source(path: str | os.PathLike[str], plane: int | None = None) -> Image
 class Planes(FrameSource):
     """Pages of a TIFF file, or planes of a FITS cube, a ``.npy`` file or a dataset."""
 
-    def __init__(self, path: str, frames: Frames, header: Any = None) -> None:
-        self.path, self.header, self._frames = path, header, frames
+    def __init__(self, path: str, frames: Frames, header: Any = None, whole: tuple[int, ...] = ()) -> None:
+        self.path, self.header, self._frames, self.whole = path, header, frames, whole
         if hasattr(frames, "lean"):
             # Every frame is read once: nothing is gained by holding what was decompressed.
             frames.lean()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -49,17 +50,21 @@ class TiffFile(Ahead):
         The file.
     planes
         Take the planes of one page for frames: a stack of three or four that was written without a word of what it is.
+    several
+        Take pages along several axes, as of channels and times, one after another.
 
     Attributes
     ----------
+    whole
+        The shape with all axes of its pages.
     indexed
         Whether its numbers are shown in colours of a palette.
     """
 
-    def __init__(self, path: str | os.PathLike[str], planes: bool = False) -> None:
+    def __init__(self, path: str | os.PathLike[str], planes: bool = False, several: bool = False) -> None:
         super().__init__()
         existing_file(path, "a TIFF file")
-        self.path, self._planes = str(path), 4 if planes else 1
+        self.path, self._planes, self._several = str(path), 4 if planes else 1, several
         if not begins(path, "tiff"):
             raise FormatError(path, "is not a TIFF file")
         self.raw: RawFrames | None = None
@@ -87,8 +92,9 @@ class TiffFile(Ahead):
             found = f"{series.dtype} pixels of {page.samplesperpixel} samples"
             raise FormatError(self.path, f"holds {found}, wanted one grey value", fix)
         shape = tuple(int(n) for n in series.shape)
-        if len(shape) < 2 or (len(shape) > 3 and max(shape[:-3]) > 1):
-            raise FormatError(self.path, f"holds an array of shape {shape}, wanted pages (n_z, n_x)")
+        if len(shape) < 2 or (len(shape) > 3 and max(shape[:-3]) > 1 and not self._several):
+            fix = "save one channel and one time, as a stack of its own" if len(shape) > 3 else ""
+            raise FormatError(self.path, f"holds an array of shape {shape}, wanted one stack of pages (n_y, n_x)", fix)
         for other in several[1:]:
             if (other.shape[-2:], other.dtype) != (series.shape[-2:], series.dtype):
                 found = " and ".join(f"{one.dtype} {' x '.join(map(str, one.shape[-2:]))}" for one in (series, other))
@@ -97,8 +103,9 @@ class TiffFile(Ahead):
         self.indexed = page.photometric == tifffile.PHOTOMETRIC.PALETTE and not _is_grey(page.colormap)
         # One series is asked page by page: a list of its pages would parse them all.
         self._pages: Any = series.pages if len(several) == 1 else [page for one in several for page in one.pages]
-        n_pages = len(self._pages) if len(several) > 1 else shape[-3] if len(shape) > 2 else 1
+        n_pages = len(self._pages) if len(several) > 1 else math.prod(shape[:-2])
         self.shape: tuple[int, int, int] = (n_pages, shape[-2], shape[-1])
+        self.whole: tuple[int, ...] = self.shape if len(several) > 1 else shape
         self.dtype = np.dtype(series.dtype).newbyteorder("=")
         if series.dataoffset is not None and len(several) == 1:
             stored = np.dtype(series.dtype).newbyteorder(self._tiff.byteorder)

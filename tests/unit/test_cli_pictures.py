@@ -239,3 +239,20 @@ def test_pixels_without_a_number_are_told_as_such(folder, rng):
     made(photo[:4, :4])
     told = run("convolve photo.png box:3 -o out.png --overwrite --masked bad.png --boundary nearest --quiet").stderr
     assert "1 pixel without an unmasked pixel under the mask is 0" in told
+
+
+def test_pages_along_several_axes_are_frames_of_a_stack(folder, rng):
+    pages = rng.integers(0, 1000, (4, 2, 20, 30)).astype(np.uint16)
+    for name, how in ("ij.tif", {"imagej": True}), ("ome.ome.tif", {"compression": "zlib", "photometric": "minisblack"}):
+        tifffile.imwrite(name, pages, metadata={"axes": "ZCYX"}, **how)
+        told = run(f"filter median {name} -o out.tif --size 3 --overwrite --quiet").stderr
+        assert f"{name}: has 4 x 2 pages; they are filtered and written as 8 frames of one stack" in told
+        want = np.stack([fp.median_filter(page, 3, device="cpu") for page in pages.reshape(8, 20, 30)])
+        np.testing.assert_array_equal(tifffile.imread("out.tif"), want)
+        run(f"convolve {name} mask.npy -o out.npy --overwrite --quiet")
+        np.testing.assert_array_equal(np.load("out.npy")[5], fp.convolve(pages[2, 1], MASK, device="cpu"))
+        with fp.open_image(name, (2, 1)) as image:
+            np.testing.assert_array_equal(image.array(), pages[2, 1])
+    # Of a scan, channels are no angles.
+    with pytest.raises(FootprintError, match=r"\(4, 2, 20, 30\), wanted one stack of pages \(n_y, n_x\); save one channel"):
+        fp.open_scan("ij.tif", angles=np.arange(8.0))
