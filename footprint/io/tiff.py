@@ -87,9 +87,8 @@ class TiffFile(Ahead):
         apart = self._planes > 1 and page.planarconfig == 2 and len(series.shape) == 3 and len(several) == 1
         self._planes = page.samplesperpixel if apart else 1
         if series.dtype is None or series.dtype.kind not in "iuf" or page.samplesperpixel != self._planes:
-            # tifffile takes a stack of three or four images for the colours of one, unless it is told.
-            fix = 'if these are images of their own, write them with photometric="minisblack"' if page.planarconfig == 2 else ""
             found = f"{series.dtype} pixels of {page.samplesperpixel} samples"
+            fix = _remedy(page, sum(len(one.pages) for one in several)) if page.samplesperpixel > 1 else ""
             raise FormatError(self.path, f"holds {found}, wanted one grey value", fix)
         shape = tuple(int(n) for n in series.shape)
         if len(shape) < 2 or (len(shape) > 3 and max(shape[:-3]) > 1 and not self._several):
@@ -271,6 +270,21 @@ class TiffFiles(Ahead):
 def _is_grey(palette: Any) -> bool:
     """Whether a palette ``(3, n)`` shows larger numbers as lighter grey, as they would be shown without one."""
     return palette is None or bool((palette == palette[0]).all() and (np.diff(palette[0].astype(int)) >= 0).all())
+
+
+def _remedy(page: Any, n_pages: int) -> str:
+    """What to do about colours that cannot be read as one number, and are no picture that is taken colour by colour."""
+    if page.planarconfig == 2:
+        # tifffile takes a stack of three or four images for the colours of one, unless it is told.
+        fix = 'if these are images of their own, write them with photometric="minisblack"'
+        return f'{fix}; if colours, pixel by pixel, with planarconfig="contig"'
+    if page.photometric != tifffile.PHOTOMETRIC.RGB or page.samplesperpixel not in (3, 4):
+        return "save colours as RGB, with or without transparency, and grey without"
+    if page.dtype not in (np.uint8, np.uint16):
+        return "colours of 8 or 16 bits are taken; save each of these as a grey image"
+    if n_pages > 1:
+        return f"of pictures in colour one page is taken, this has {n_pages}; save each as a file"
+    return "footprint convolve and footprint filter take it as a picture"
 
 
 def _count(path: Path) -> int:

@@ -256,3 +256,36 @@ def test_pages_along_several_axes_are_frames_of_a_stack(folder, rng):
     # Of a scan, channels are no angles.
     with pytest.raises(FootprintError, match=r"\(4, 2, 20, 30\), wanted one stack of pages \(n_y, n_x\); save one channel"):
         fp.open_scan("ij.tif", angles=np.arange(8.0))
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "how", "told"),
+    [
+        (
+            (3, 20, 30),
+            "u1",
+            {"photometric": "rgb", "planarconfig": "separate"},
+            'if colours, pixel by pixel, with planarconfig="contig"',
+        ),
+        ((20, 30, 3), "f4", {"photometric": "rgb"}, "colours of 8 or 16 bits are taken; save each of these as a grey image"),
+        ((5, 20, 30, 3), "u1", {"photometric": "rgb"}, "one page is taken, this has 5; save each as a file"),
+        ((20, 30, 2), "u1", {"photometric": "minisblack", "planarconfig": "contig"}, "and grey without"),
+        ((20, 30, 4), "u1", {"photometric": "separated"}, "save colours as RGB"),
+    ],
+)
+def test_colours_that_are_refused_are_told_why(shape, dtype, how, told, folder, rng):
+    tifffile.imwrite("photo.tif", rng.integers(0, 200, shape).astype(dtype), **how)
+    for target in "out.tif", "out.png":
+        for job in "filter median photo.tif --size 3", "convolve photo.tif mask.npy":
+            with pytest.raises(FootprintError, match="wanted one grey value; ") as caught:
+                run(f"{job} -o {target}")
+            assert told in str(caught.value)
+
+
+def test_a_picture_in_python_is_said_to_be_the_shell_s(folder, rng):
+    values = rng.integers(0, 200, (20, 30, 3)).astype("u1")
+    with tifffile.TiffWriter("photo.tif") as file:
+        file.write(values, photometric="rgb")
+        file.write(values[::2, ::2], photometric="rgb", subfiletype=1)
+    with pytest.raises(FootprintError, match="footprint convolve and footprint filter take it as a picture"):
+        fp.open_image("photo.tif")
