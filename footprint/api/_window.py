@@ -13,6 +13,9 @@ from footprint.errors import ArgumentError, ShapeError
 from footprint.kernels.common.borders import border
 from footprint.spec import ArraySpec
 
+# What is counted in pixels.
+_PIXELS = ("sigma", "radius", "size", "origin")
+
 
 def axes_of(axes: Any, n_axes: int) -> tuple[int, ...]:
     """The axes that are filtered, counted from 0; all where none are named."""
@@ -43,7 +46,7 @@ def whole(name: str, value: Any) -> int:
     try:
         return operator.index(value)
     except TypeError:
-        raise ArgumentError(name, repr(value), "a whole number") from None
+        raise _refused(name, value, "a whole number") from None
 
 
 def number(name: str, value: Any) -> float:
@@ -53,8 +56,17 @@ def number(name: str, value: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         found = np.nan
     if not np.isfinite(found):
-        raise ArgumentError(name, repr(value), "a finite number")
+        raise _refused(name, value, "a finite number")
     return found
+
+
+def _refused(name: str, value: Any, wanted: str) -> ArgumentError:
+    """The error of what is no such number; of a Quantity it says which number is meant."""
+    if not (hasattr(value, "unit") and hasattr(value, "value")):
+        return ArgumentError(name, repr(value), wanted)
+    pixels = name in _PIXELS
+    fix = "give how many pixels it is" if pixels and str(value.unit) != "pix" else "give its .value"
+    return ArgumentError(name, repr(value), f"{wanted}{' of pixels' if pixels else ''}, without a unit", fix)
 
 
 def mode_of(name: str, value: Any) -> str:

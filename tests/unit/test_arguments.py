@@ -219,6 +219,21 @@ def test_bad_arguments_are_one_clear_sentence(case):
     assert not missing, f"no {missing} in: {sentence}"
 
 
+def test_what_is_counted_in_pixels_takes_no_unit():
+    units = pytest.importorskip("astropy.units", reason="astropy is not installed")
+    pixels, sky = "wanted a finite number of pixels, without a unit; give its .value", "without a unit; give how many pixels it is"
+    for call, told in (
+        (lambda: fp.gaussian_filter(IMAGE, 2 * units.pix), f"sigma: got <Quantity 2. pix>, {pixels}."),
+        (lambda: fp.gaussian_filter(IMAGE, [2, 3] * units.pix), pixels),
+        (lambda: fp.gaussian_filter(IMAGE, 2 * units.arcsec), sky),
+        (lambda: fp.median_filter(IMAGE, 3 * units.pix), "size: got <Quantity 3. pix>, wanted a whole number of pixels, without"),
+        (lambda: fp.gaussian_filter(IMAGE, 2, truncate=4 * units.m), "wanted a finite number, without a unit; give its .value"),
+    ):
+        with pytest.raises(fp.ArgumentError) as caught:
+            call()
+        assert told in str(caught.value)
+
+
 def test_devices_to_compare_are_looked_for_before_the_first_runs(monkeypatch):
     monkeypatch.setattr("footprint.api.verify._job", lambda *given: pytest.fail("ran"))
     with pytest.raises(fp.BackendError, match="null"):
