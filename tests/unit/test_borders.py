@@ -131,3 +131,21 @@ def test_the_table_goes_into_docstrings_with_and_without_indentation(notes, exam
 def test_the_none_of_astropy_is_told_what_it_is_here():
     with pytest.raises(fp.ArgumentError, match=r'boundary: got None.*astropy.*mode="valid"'):
         fp.convolve(np.ones((4, 4)), np.ones((3, 3)), boundary=None, device="cpu")
+
+
+SLIPS = {"refelct": "reflect", "miror": "mirror", "Nearst": "nearest", "replicat": "replicate", "wrp": "wrap"}
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_a_slip_of_the_pen_is_told_the_nearest_word(slip):
+    image, told = np.ones((4, 4)), f"wanted one of .*; the nearest is {SLIPS[slip]}; "
+    for call in (
+        lambda: fp.convolve(image, "box:3", boundary=slip),
+        lambda: fp.gaussian_filter(image, 1, mode=slip),
+        lambda: border(slip, readers="numpy"),
+    ):
+        with pytest.raises(fp.ArgumentError, match=told):
+            call()
+    with pytest.raises(fp.ArgumentError) as caught:
+        border("something else")
+    assert "the nearest is" not in str(caught.value)
