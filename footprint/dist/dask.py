@@ -20,6 +20,7 @@ from footprint.answers import answering, check_keywords
 from footprint.api._arrays import on_host, receive, where
 from footprint.api._call import Described
 from footprint.api._filtered import Asked
+from footprint.api._labels import is_labelled
 from footprint.api._turned import Order, plan_turned
 from footprint.api.convolve import convolve as _convolve
 from footprint.api.convolve import correlate as _correlate
@@ -203,6 +204,9 @@ def _with_sides(image: Any, sides: dict[str, Any]) -> tuple[Any, dict[str, Any]]
 
 def _beside_image(name: str, array: Any, image: Any) -> Any:
     """What lies beside an image, as a Dask array of its shape."""
+    if is_labelled(array):
+        # NumPy would compute it.
+        array = array.data
     if not isinstance(array, da.Array):
         array = np.asarray(array)
         if array.shape == image.shape:

@@ -1,4 +1,5 @@
-"""What public verbs do with arrays that are more than numbers in memory: Dask's go to lazy forms, xarray's keep their coordinates."""
+"""What public verbs do with arrays that are more than numbers in memory: Dask's go to lazy forms, xarray's keep their coordinates,
+and what lies beside them goes by the names of its axes."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from footprint.answers import Taker, Words
-from footprint.backend.arrays import kind_of_type
+from footprint.api import _labels
+from footprint.backend.arrays import kind_of, kind_of_type
 
 Verb = Callable[..., Any]
 
@@ -20,6 +22,14 @@ _IN_PLACE = {"convolve", "correlate", "gaussian_filter", "uniform_filter", "sobe
 _IN_PLACE |= {"median_filter", "rank_filter", "percentile_filter", "minimum_filter", "maximum_filter", "threshold", "ramp_filter"}
 _IN_PLACE |= {"paganin", "remove_stripes", "remove_zingers", "untilt", "vertical_shift"}
 
+# What lies pixel for pixel beside the first argument, and windows that are moved over it.
+_SIDES = ("masked", "weight")
+_SKY = ("mask", "weight", "background", "noise")
+_BESIDE: dict[str, tuple[str, ...]] = {"convolve": _SIDES, "correlate": _SIDES, "plan_convolve": _SIDES, "plan_correlate": _SIDES}
+_BESIDE |= {"measure": ("labels",), "apertures": _SKY, "measure_at": _SKY, "find_sources": _SKY}
+_RANKS = ("median_filter", "rank_filter", "percentile_filter", "minimum_filter", "maximum_filter", "plan_median_filter")
+_WINDOWS = dict.fromkeys(("convolve", "correlate", "plan_convolve", "plan_correlate"), "mask")
+_WINDOWS |= {"find_sources": "matched_filter"} | dict.fromkeys((*_RANKS, "plan_rank_filter", "plan_percentile_filter"), "footprint")
 
 # Where a mask is among the arguments, and what it is called there.
 _MASKS = {"convolve": (1, "mask"), "correlate": (1, "mask"), "plan_convolve": (1, "mask"), "plan_correlate": (1, "mask")}
@@ -68,11 +78,47 @@ def taker(name: str) -> Taker:
             # Only where there is such an array is its library loaded already.
             found: Verb | None = importlib.import_module("footprint.dist.dask").taker(name)
             return found
-        if library.labelled and hasattr(kind, "data") and name in _IN_PLACE:
-            return functools.partial(_labelled, name)
+        if library.labelled and hasattr(kind, "data"):
+            if name in _IN_PLACE:
+                return functools.partial(_labelled, name)
+            if name.startswith("plan_"):
+                return functools.partial(_planned, name)
+            if name in _BESIDE:
+                return functools.partial(_numbers, name)
         return None
 
     return by
+
+
+def _lined_up(name: str, array: Any, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The other arguments of a verb of a labelled array, those that have labels in the order of its axes."""
+    if not any(map(_labels.is_labelled, (*args, *named.values()))):
+        return args, named
+    known = getattr(importlib.import_module("footprint"), name).__wrapped__.__code__.co_varnames[1:]
+    called = dict(zip(known, args)) | named
+
+    def seen(word: str, one: Any) -> Any:
+        if word in _BESIDE.get(name, ()):
+            return _labels.beside(array, one, word)
+        if word == _WINDOWS.get(name):
+            return _labels.window(array, one, word, called.get("axes"), called.get("masks", "one"))
+        return one
+
+    lined = tuple(seen(word, one) for word, one in zip(known, args))
+    return (*lined, *args[len(lined) :]), {word: seen(word, one) for word, one in named.items()}
+
+
+def _numbers(name: str, array: Any, *args: Any, **named: Any) -> Any:
+    """A verb of what is in a labelled array."""
+    args, named = _lined_up(name, array, args, named)
+    return getattr(importlib.import_module("footprint"), name)(array.data, *args, **named)
+
+
+def _planned(name: str, array: Any, *args: Any, **named: Any) -> Any:
+    """The plan of a verb of what is in a labelled array, where that is lazy; of others the plan asks for the shape."""
+    if kind_of(array.data).later:
+        return _numbers(name, array, *args, **named)
+    return getattr(importlib.import_module("footprint"), name).__wrapped__(array, *args, **named)
 
 
 def _labelled(name: str, array: Any, *args: Any, **named: Any) -> Any:
@@ -80,7 +126,7 @@ def _labelled(name: str, array: Any, *args: Any, **named: Any) -> Any:
 
     Where the result is of another size, as by ``mode="full"``, it keeps the names of the axes, and coordinates end.
     """
-    result = getattr(importlib.import_module("footprint"), name)(array.data, *args, **named)
+    result = _numbers(name, array, *args, **named)
     if any(result is one for one in (*args, *named.values())):
         return result
     if result.shape == array.shape:

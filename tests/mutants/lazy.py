@@ -45,4 +45,25 @@ MUTANTS = [
         ("tests/unit/test_dask.py::test_a_mask_of_even_size_wraps",),
         "what comes from the other end is a row short",
     ),
+    Mutant(
+        "footprint/api/_labels.py",
+        "return array.transpose(*image.dims).data",
+        "return array.data",
+        ("tests/unit/test_labels.py::test_what_is_beside_an_image_goes_by_names",),
+        "a labelled mask goes by position",
+    ),
+    Mutant(
+        "footprint/api/_labels.py",
+        "not mine[axis].equals(theirs[axis])",
+        "False",
+        ("tests/unit/test_labels.py::test_other_names_and_other_coordinates_are_refused",),
+        "a mask of other places is taken",
+    ),
+    Mutant(
+        "footprint/api/_labels.py",
+        'dims[masks == "each" :]',
+        "dims",
+        ("tests/unit/test_labels.py::test_masks_go_by_names_where_they_have_the_images",),
+        "the axis that counts masks is taken for one of theirs",
+    ),
 ]
