@@ -26,6 +26,8 @@ from footprint.spec import ArraySpec, Limits
 
 # Bytes for results while so much is set; None is no bound.
 ROOM: list[Any] = [None]
+# Where the tensors lay whose numbers PyTorch was told to be others now.
+WRITTEN: list[int] = []
 
 
 class _Base:
@@ -190,6 +192,8 @@ def far_device() -> Iterator[None]:
     torch.__dict__.update(Tensor=Tensor, from_dlpack=lambda array: Tensor(array._host))
     torch.__dict__.update({name: name for name in ("float32", "float64", "int32", "bool")})
     torch.empty = lambda shape, dtype, device: Tensor(_empty(shape, dtype)._host)  # type: ignore[attr-defined]
+    graph = SimpleNamespace(increment_version=lambda tensor: WRITTEN.append(tensor.data_ptr()))
+    torch.autograd = SimpleNamespace(graph=graph)  # type: ignore[attr-defined]
     torch.cuda = SimpleNamespace(current_stream=lambda device: here, OutOfMemoryError=MemoryError)  # type: ignore[attr-defined]
     before = {name: sys.modules.get(name) for name in ("cupy", "torch")}
     usual = registry._KINDS["cuda"]

@@ -230,7 +230,14 @@ def check_writable(given: Array, array: Any, name: str) -> None:
 
 def finished(target: Array, out: Any) -> Any:
     """What the caller gets: his ``out``, or the new array in kind. Only when it is filled: JAX copies what it does not like."""
-    return out if out is not None else kind_called(target.kind).back(target.data)
+    return kind_called(target.kind).back(target.data) if out is None else written(out)
+
+
+def written(out: Any) -> Any:
+    """The caller's array, whose library is told that its numbers are others now."""
+    if type(out) is not np.ndarray:
+        array_kind(out).written(out)
+    return out
 
 
 def shared(a: Array, b: Array) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._arrays import Array, check_writable, receive, shared
+from footprint.api._arrays import Array, check_writable, receive, shared, written
 from footprint.api._blank import read_rows, unwrap
 from footprint.api._call import Face, Stream
 from footprint.api._image import Image, Reading, foretold, from_file, see
@@ -201,6 +201,8 @@ def target(given: Any, name: str, dtype: str, image: Image, others: Sequence[Arr
         raise ArgumentError(name, "memory shared with image", "an array of its own")
     if any(shared(other, seen) for other in others):
         raise ArgumentError(name, "memory shared with a map", "an array of its own")
+    # A library that keeps account of changes is told before there are any, as nothing comes back here after them.
+    written(given)
     return seen
 
 

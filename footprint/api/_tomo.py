@@ -107,10 +107,8 @@ def on_stack(verb: str, name: str, given: Any, op: Op, out: Any, memory: Memory,
         raise ArgumentError("out", f"memory shared with {name}", wanted)
     if source.spec.size:
         call(verb, op, [source], [to], where(device, source, to), memory)
-    if out is not None:
-        return out
-    made = finished(to, None)
-    return made[0] if flat else made
+    made = finished(to, out)
+    return made[0] if flat and out is None else made
 
 
 def planned_stack(verb: str, shape: Any, dtype: Any, op: Op, memory: Memory, device: str) -> Plan:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._arrays import Array, Memory, check_writable, described, receive, same_memory, shared, where
+from footprint.api._arrays import Array, Memory, check_writable, described, receive, same_memory, shared, where, written
 from footprint.api._call import call, plan_verb
 from footprint.api._recall import again, looks, remember
 from footprint.errors import ArgumentError, ShapeError
@@ -82,7 +82,7 @@ def muladd(
         job = MulAdd(*factors, dims=job.dims)
     key = call("muladd", job, [target, source], [target], on, memory)
     remember(look, key, target.spec)
-    return dst
+    return written(dst)
 
 
 def plan_muladd(shape: tuple[int, ...], *, dtype: str = "float32", memory: Memory = None, device: str = "auto") -> Plan:

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from footprint.errors import warn
+
 
 class Address:
     """An array of another library as a launch sees it."""
@@ -108,6 +110,9 @@ class ArrayKind:
     def weights(self, array: Any, turned: bool, dtype: str) -> Any | None:
         """The same of an array that `look` knows, as a launch takes it, copied if need be; None where the long way must."""
         raise NotImplementedError
+
+    def written(self, array: Any) -> None:
+        """Tell the library that the numbers of its array have changed, where it keeps account of that."""
 
     def back(self, data: Any) -> Any:
         """A result of a backend's own kind as this library's, no copy; as it is where the library says of no way."""
@@ -221,6 +226,12 @@ class _PyTorch(ArrayKind):
         except torch.cuda.OutOfMemoryError as error:
             raise MemoryError(str(error)) from None
 
+    def written(self, array: Any) -> None:
+        # Autograd may have kept this very tensor for a gradient: it must see that the numbers are others now.
+        tell = getattr(sys.modules["torch"].autograd.graph, "increment_version", None)
+        if tell is not None:
+            tell(array)
+
 
 class _Jax(ArrayKind):
     def span(self, array: Any) -> tuple[int, int]:
@@ -228,7 +239,11 @@ class _Jax(ArrayKind):
         return start, start + array.nbytes
 
     def back(self, data: Any) -> Any:
-        return sys.modules["jax"].numpy.from_dlpack(data)
+        made = sys.modules["jax"].numpy.from_dlpack(data)
+        if made.dtype != data.dtype:
+            cure = "jax.config.update('jax_enable_x64', True), or an array of NumPy"
+            warn(f"the result, of {data.dtype}, was rounded to {made.dtype}, as JAX keeps no more digits; to have them give {cure}")
+        return made
 
 
 class _Numba(ArrayKind):

@@ -66,4 +66,18 @@ MUTANTS = [
         ("tests/unit/test_labels.py::test_masks_go_by_names_where_they_have_the_images",),
         "the axis that counts masks is taken for one of theirs",
     ),
+    Mutant(
+        "footprint/api/_recall.py",
+        "kind_of(array).written(array)",
+        "pass",
+        ("tests/backend/test_array_kinds.py::test_what_is_changed_in_place",),
+        "autograd is not told that a repeated call wrote to a tensor",
+    ),
+    Mutant(
+        "footprint/api/_arrays.py",
+        "array_kind(out).written(out)",
+        "pass",
+        ("tests/backend/test_array_kinds.py::test_strides_on_a_device",),
+        "autograd is not told that a call wrote to a tensor",
+    ),
 ]

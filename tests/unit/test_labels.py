@@ -111,8 +111,9 @@ def test_masks_go_by_names_where_they_have_the_images(named, image):
     got = fp.correlate(cube, named(MASK, dims=YX).T, axes=(1, 2))
     np.testing.assert_array_equal(got.data, fp.correlate(cube.data, MASK, axes=(1, 2)))
     both = np.stack([MASK, 2 * MASK])
-    got = fp.correlate(cube, named(both, dims=("band", *YX)).transpose("band", "x", "y"), masks="each")
-    np.testing.assert_array_equal(got.data, fp.correlate(cube.data, both, masks="each"))
+    want = fp.correlate(cube.data, both, masks="each")
+    for masks in named(both, dims=("band", *YX)).transpose("band", "x", "y"), named(both, dims=("band", "down", "across")):
+        np.testing.assert_array_equal(fp.correlate(cube, masks, masks="each").data, want)
 
 
 def test_lazy_arrays_go_by_names_and_are_planned(named, image):

@@ -1,0 +1,81 @@
+"""PyTorch's and JAX's own arrays, where these are installed: what autograd must know, and digits that a library has no room for."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import footprint as fp
+
+ONE = np.ones((1, 1), "f4")
+IMAGE = np.arange(99, dtype="f4").reshape(9, 11)
+ANGLES = np.linspace(0, np.pi, 9, endpoint=False)
+
+
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch", reason="PyTorch is not installed")
+
+
+@pytest.fixture
+def jnp():
+    return pytest.importorskip("jax.numpy", reason="JAX is not installed")
+
+
+# Each writes into a tensor of (9, 11), or of as many rows and columns as it makes.
+WRITES = {
+    "convolve": lambda x, out: fp.convolve(x, ONE, out=out),
+    "correlate": lambda x, out: fp.correlate(x, ONE, axes=(1, 0), out=out),
+    "gaussian_filter": lambda x, out: fp.gaussian_filter(x, 1, output=out),
+    "median_filter": lambda x, out: fp.median_filter(x, 3, output=out),
+    "muladd": lambda x, out: fp.muladd(out, x, 1, 1),
+    "muladd, a region": lambda x, out: fp.muladd(out, x, 1, 1, dst_region=slice(0, 2), other_region=slice(0, 2)),
+    "ramp_filter": lambda x, out: fp.ramp_filter(x, out=out),
+    "remove_stripes": lambda x, out: fp.remove_stripes(x, "mean", out=out),
+    "vertical_shift": lambda x, out: fp.vertical_shift(x[None], [1.0], out=out[None]),
+    "pad": lambda x, out: fp.pad(x, 0, out=out),
+    "project": lambda x, out: fp.project(x[:, :9], ANGLES, n_x=11, out=out),
+    "background": lambda x, out: fp.background(x, 4, out=(out, out.new_empty(out.shape))),
+    "find_sources": lambda x, out: fp.find_sources(x, background="mesh", box=4, save_background=out),
+}
+
+
+@pytest.mark.parametrize("verb", WRITES)
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_gradient_of_what_was_overwritten_is_refused(torch, verb, times):
+    x, held = torch.tensor(IMAGE), torch.ones(9, 11, requires_grad=True)
+    into = torch.full((9, 11), 3.0)
+    for _ in range(times):
+        loss = (held * into).sum()
+        WRITES[verb](x, into)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            loss.backward()
+
+
+def test_what_was_not_overwritten_has_its_gradient(torch):
+    x, held, into = torch.tensor(IMAGE), torch.ones(9, 11, requires_grad=True), torch.zeros(9, 11)
+    loss = (held * x).sum()
+    assert fp.convolve(x, ONE, out=into) is into
+    loss.backward()
+    np.testing.assert_array_equal(held.grad.numpy(), IMAGE)
+
+
+def test_digits_that_jax_has_no_room_for_are_missed_aloud(jnp):
+    import jax
+
+    def x64(on):
+        return jax.enable_x64(on) if hasattr(jax, "enable_x64") else jax.experimental.enable_x64(on)
+
+    with x64(False):
+        for image, how in (jnp.ones((9, 9)), {"dtype": "float64"}), (jnp.full((3, 3), 2**30 + 1, "int32"), {}):
+            with pytest.warns(UserWarning, match=r"of float64, was rounded to float32, .*jax_enable_x64"):
+                assert fp.convolve(image, ONE, **how).dtype == "float32"
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert fp.convolve(jnp.ones((9, 9)), ONE).dtype == "float32"
+    with x64(True), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = fp.convolve(jnp.full((3, 3), 2**30 + 1, "int32"), ONE)
+        assert found.dtype == "float64" and int(found[0, 0]) == 2**30 + 1
