@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +12,12 @@ import numpy as np
 from footprint.api._arrays import Array, Memory, Progress, described, limits_and_budget, receive, where
 from footprint.api._call import meeting
 from footprint.api._filtered import Asked, number, operation
+from footprint.api._labels import beside as line_up
+from footprint.api._labels import is_labelled
 from footprint.api._mask import held_bytes, mask_slot, shape_of, weights_of
 from footprint.api._method import for_frames
 from footprint.api._sides import Beside, arrays_beside, held, held_beside, is_given, rows_beside, values_of
+from footprint.backend.arrays import kind_called
 from footprint.backend.device import parse
 from footprint.backend.registry import running_backend
 from footprint.dtypes import floating, sum_dtype
@@ -22,7 +26,7 @@ from footprint.kernels.common.borders import shows_borders
 from footprint.ops.base import Op
 from footprint.ops.job import Meeting, job_of_op
 from footprint.plan.builder import RING, Builder
-from footprint.plan.frames import END
+from footprint.plan.frames import END, Frames
 from footprint.plan.lifetime import OVERLAPPED
 from footprint.plan.plan import Plan, finish
 from footprint.plan.predict import crossed, lane_seconds
@@ -67,7 +71,8 @@ def stream(
     Parameters
     ----------
     frames : iterable of arrays (n_y, n_x)
-        All of one shape and dtype, on the host. Integers of 8 and 16 bits cross to a GPU as they are.
+        All of one shape and dtype, on the host; of NumPy, PyTorch, JAX or what else `convolve` takes. Integers of 8 and 16 bits
+        cross to a GPU as they are.
     verb : {"convolve", "correlate"}
         What is done to each frame. Call others on each, as in ``(fp.median_filter(frame, 3) for frame in frames)``; a call like an
         earlier one finds its plan and memory ready. (Who extends Footprint may give an operation of one input and output.)
@@ -89,8 +94,9 @@ def stream(
     Returns
     -------
     FrameStream
-        An iterator of results. An array that nobody holds any more is used again. ``statistics`` has frames per second and
-        latencies; ``close`` (or ``with``) ends it early, and closes ``frames`` if that is a generator.
+        An iterator of results, arrays of the library that the first frame is of (xarray's: without labels). An array that nobody
+        holds any more is used again. ``statistics`` has frames per second and latencies; ``close`` (or ``with``) ends it early, and
+        closes ``frames`` if that is a generator.
 
     Raises
     ------
@@ -105,18 +111,17 @@ def stream(
     [0.0, 1.0, 2.0, 3.0, 4.0]
     """
     depth = _depth(depth)
-    # The letters of a name are no frames.
-    if not isinstance(frames, Iterable) or isinstance(frames, str | bytes):
-        fix = "give a generator that yields them one by one"
-        raise ArgumentError("frames", kind_of(frames), "a list, a generator or another iterable of arrays", fix)
-    coming = iter(frames)
-    first = next(coming, END)
+    coming = _coming(frames)
+    first: Any = next(coming, END)
     if first is END:
         raise ShapeError("frames", "none", "at least one frame")
-    seen = receive(first, "frames")
-    if seen.device != "cpu":
-        raise ArgumentError("frames", f"arrays on {seen.device}", "arrays in host memory", "call the verb on each frame instead")
+    seen = _on_host(first, "frames")
+    names: Any = None
     beside = masked, weight
+    if is_labelled(first):
+        beside = line_up(first, masked, "masked", "frames"), line_up(first, weight, "weight", "frames")
+        # Coordinates may change from frame to frame.
+        names = SimpleNamespace(dims=first.dims)
     op, weights = _operation(verb, mask, seen.spec, Asked.of(mode, boundary, dtype, nan), cval, beside)
     rest: list[Array] = [] if weights is None else [weights]
     if rest:
@@ -129,7 +134,14 @@ def stream(
     also = [(array.spec, array.given) for array in rest]
     plan = _planned("stream", _Passing(op, (seen.spec, given), also, dtype, given), depth, memory, name)
     others = {slot.id: array.data for slot, array in zip(plan.inputs[1:], rest)}
-    return FrameStream(bind(plan, running_backend(name)), coming, first, others, depth)
+
+    def see(frame: Any, number: int) -> np.ndarray:
+        word = f"frame {number}"
+        found: np.ndarray = _on_host(frame if names is None else line_up(names, frame, word, "first frame"), word).data
+        return found
+
+    kind = Frames(see, kind_called(seen.kind).back)
+    return FrameStream(bind(plan, running_backend(name)), coming, seen.data, others, depth, kind)
 
 
 @shows_borders("boundary")
@@ -361,6 +373,25 @@ def _operation(verb: Any, mask: Any, frame: ArraySpec, how: Asked, cval: Any, be
     weights = weights_of(receive(mask, "mask").data, verb == "convolve", how.sums or frame.dtype, scaled=how.scales(beside))
     assert isinstance(weights, Array)
     return operation(frame, weights.spec.shape, how, number(cval), beside=beside)[0], weights
+
+
+def _coming(frames: Any) -> Iterator[Any]:
+    """The frames, one after another; the letters of a name are none."""
+    try:
+        if not isinstance(frames, str | bytes):
+            return iter(frames)
+    except TypeError:
+        pass
+    fix = "give a generator that yields them one by one"
+    raise ArgumentError("frames", kind_of(frames), "a list, a generator or another iterable of arrays", fix)
+
+
+def _on_host(frame: Any, name: str) -> Array:
+    """A frame, seen where it lies."""
+    found = receive(frame, name)
+    if found.device != "cpu":
+        raise ArgumentError(name, f"arrays on {found.device}", "arrays in host memory", "call the verb on each frame instead")
+    return found
 
 
 def _brought(beside: Array) -> Array:

@@ -6,7 +6,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -79,6 +79,22 @@ class Recycled:
 END = object()
 
 
+class Frames(NamedTuple):
+    """What a stream's frames are and its results are to be.
+
+    Attributes
+    ----------
+    see
+        ``see(frame, number)``: a frame that came after the first as NumPy's array, which may be of any library; it raises what is
+        to be told of one that cannot be taken.
+    back
+        A result as an array of the library that the frames are of.
+    """
+
+    see: Callable[[Any, int], np.ndarray]
+    back: Callable[[np.ndarray], Any]
+
+
 class Stopped(Exception):
     """The consumer wants no more."""
 
@@ -92,9 +108,18 @@ class FrameJob(Job):
         What the source raised: the end of the frames, after which it is the consumer's.
     """
 
-    def __init__(self, bound: BoundPlan, frames: Iterator[Any], first: Any, rest: dict[int, Any], depth: int) -> None:
-        plan = bound.plan
-        self.spec, self._source, self._first = plan.inputs[0].spec, frames, first
+    def __init__(
+        self,
+        bound: BoundPlan,
+        frames: Iterator[Any],
+        first: np.ndarray,
+        rest: dict[int, Any],
+        depth: int,
+        see: Callable[[Any, int], np.ndarray],
+    ) -> None:
+        plan, self._see = bound.plan, see
+        self.spec, self._source = plan.inputs[0].spec, frames
+        self._first: np.ndarray | None = first
         self._coming: dict[int, tuple[np.ndarray, float]] = {}
         self._going: dict[int, np.ndarray] = {}
         self._seen = self._taken = 0
@@ -121,14 +146,17 @@ class FrameJob(Job):
             return None
         if frame is END:
             return None
-        array = np.asarray(frame)
-        if array.shape != self.spec.shape or array.dtype != np.dtype(self.spec.dtype):
-            got = "None" if frame is None else f"{array.dtype} {array.shape}"
+        got, array = "None", np.empty(0)
+        if frame is not None:
+            try:
+                # The first was seen before there was a plan.
+                array = self._see(frame, self._seen) if self._seen else frame
+            except Exception as error:
+                self.cut_off = error
+                return None
+            got = f"{array.dtype} {array.shape}"
+        if frame is None or array.shape != self.spec.shape or array.dtype != np.dtype(self.spec.dtype):
             self.cut_off = ShapeError(f"frame {self._seen}", got, f"{self.spec}, as the first one")
-            return None
-        if type(frame) is not np.ndarray and isinstance(frame, np.ma.MaskedArray) and np.ma.is_masked(frame):
-            found = "a masked array, whose mask would be ignored"
-            self.cut_off = ShapeError(f"frame {self._seen}", found, "a plain one", "give array.filled(numpy.nan)")
             return None
         self._coming[self._seen] = (array, time.perf_counter())
         self._seen += 1

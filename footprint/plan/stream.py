@@ -14,7 +14,7 @@ import numpy as np
 from footprint.backend import process
 from footprint.plan.drive import Flow, Job, Progress
 from footprint.plan.faces import Filler, Taker, Turning
-from footprint.plan.frames import Ahead, FrameJob, Stopped
+from footprint.plan.frames import Ahead, FrameJob, Frames, Stopped
 from footprint.plan.slots import Part
 from footprint.plan.spent import SPENT
 
@@ -93,7 +93,7 @@ def statistics(frames: int, seconds: float, latencies: Any) -> dict[str, float]:
     }
 
 
-class FrameStream(Iterator[np.ndarray]):
+class FrameStream(Iterator[Any]):
     """Results in the order of the frames.
 
     It ends, and gives its memory back, when it is closed (by `close` or ``with``), comes to its end, or is let go of; at the latest
@@ -106,8 +106,10 @@ class FrameStream(Iterator[np.ndarray]):
         What it takes, beside the results that the consumer holds.
     """
 
-    def __init__(self, bound: BoundPlan, frames: Iterator[Any], first: Any, rest: dict[int, Any], depth: int) -> None:
-        self.plan, self._job = bound.plan, FrameJob(bound, frames, first, rest, depth)
+    def __init__(
+        self, bound: BoundPlan, frames: Iterator[Any], first: np.ndarray, rest: dict[int, Any], depth: int, kind: Frames
+    ) -> None:
+        self.plan, self._job, self._back = bound.plan, FrameJob(bound, frames, first, rest, depth, kind.see), kind.back
         self._start = time.perf_counter()
         self._taken, self._seconds = 0, 0.0
         # Called once, be it by `close`, by the collector or at exit.
@@ -121,7 +123,7 @@ class FrameStream(Iterator[np.ndarray]):
             self._end()
             raise
 
-    def __next__(self) -> np.ndarray:
+    def __next__(self) -> Any:
         if not self._end.alive:
             raise StopIteration
         result = self._job.take()
@@ -136,7 +138,7 @@ class FrameStream(Iterator[np.ndarray]):
                 del first
         self._taken += 1
         self._seconds = time.perf_counter() - self._start
-        return result
+        return self._back(result)
 
     def __enter__(self) -> FrameStream:
         return self

@@ -93,6 +93,58 @@ def test_frames_must_be_alike(device):
         fp.stream("frames.tif", mask=np.ones((3, 3)), device=device)
 
 
+class Numbered:
+    """What has frames by number and no ``__iter__``, as a Zarr array has."""
+
+    def __init__(self, stack):
+        self._stack = stack
+
+    def __getitem__(self, number):
+        return self._stack[number]
+
+
+def test_what_can_be_iterated_over_is_a_source(rng):
+    stack, mask = rng.random((3, 9, 11), np.float32), np.ones((3, 3))
+    for got, frame in zip(fp.stream(Numbered(stack), mask=mask, device="cpu"), stack, strict=True):
+        np.testing.assert_array_equal(got, fp.convolve(frame, mask, device="cpu"))
+    for wrong in 5, None, np.float32(3), np.array(3.0):
+        with pytest.raises(fp.ArgumentError, match=r"frames: got .*, wanted a list, a generator or another iterable of arrays"):
+            fp.stream(wrong, mask=mask, device="cpu")
+
+
+class Held:
+    """What is not handed over, as a tensor of PyTorch's with a gradient."""
+
+    shape, dtype = (8, 8), np.dtype("f4")
+
+    def __dlpack__(self, **options):
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad")
+
+
+def test_what_a_later_frame_is_refused_for_names_it(device):
+    plain, mask = np.zeros((8, 8), "f4"), np.ones((3, 3))
+    wrong = {r"got a Held that is not handed over \(.*tensor\.detach\(\)\)": Held(), "got the name 'b.tif'": "b.tif"}
+    wrong["got a Lazy of dask, which is still to be computed"] = type("Lazy", (), {"__module__": "dask.array.core"})()
+    for said, frame in wrong.items():
+        with fp.stream([plain, plain, frame], mask=mask, device=device) as frames:
+            assert len([next(frames), next(frames)]) == 2
+            with pytest.raises(fp.ArgumentError, match=f"frame 2: {said}"):
+                next(frames)
+
+
+def test_a_later_frame_has_no_unit(device):
+    units = pytest.importorskip("astropy.units", reason="astropy is not installed")
+    plain = np.zeros((8, 8), "f4")
+    with pytest.raises(fp.ArgumentError, match="frame 1: got a Quantity in K, whose unit the result would lack"):
+        list(fp.stream([plain, plain * units.K], mask=np.ones((3, 3)), device=device))
+
+
 def test_a_stream_that_is_left_early_ends(device):
     with fp.stream((np.zeros((8, 8), "f4") for _ in range(10**9)), mask=np.ones((3, 3)), device=device) as frames:
         next(frames)

@@ -80,4 +80,11 @@ MUTANTS = [
         ("tests/backend/test_array_kinds.py::test_strides_on_a_device",),
         "autograd is not told that a call wrote to a tensor",
     ),
+    Mutant(
+        "footprint/plan/frames.py",
+        "self._see(frame, self._seen) if self._seen else frame",
+        "np.asarray(frame)",
+        ("tests/backend/test_stream.py::test_a_later_frame_has_no_unit",),
+        "a later frame loses its unit",
+    ),
 ]

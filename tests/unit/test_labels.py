@@ -77,6 +77,16 @@ def test_source_finding_goes_by_names(named, image):
     assert repr(got) == repr(want) != repr(fp.apertures(sky, at, 3, mask=bad.T))
 
 
+def test_frames_and_what_is_beside_them_go_by_names(named, image):
+    bad, want = image > 0.8, fp.convolve(image, MASK, masked=image > 0.8)
+    frames = [named(image, dims=YX, coords={"x": [i + at for i in range(31)]}) for at in (0, 5)]
+    beside = named(bad, dims=YX, coords={"x": list(range(31))})
+    for got in fp.stream([frames[0], frames[1].T], mask=MASK, masked=beside.T):
+        np.testing.assert_array_equal(got, want)
+    with pytest.raises(ShapeError, match=r"frame 1: got dimensions \('u', 'x'\), wanted the first frame's"):
+        list(fp.stream([frames[0], named(image, dims=("u", "x"))], mask=MASK))
+
+
 def test_other_names_and_other_coordinates_are_refused(named, image):
     rows, bad = list(range(31)), image > 0.8
     sky = named(image, dims=YX, coords={"y": rows})

@@ -62,6 +62,26 @@ def test_what_was_not_overwritten_has_its_gradient(torch):
     np.testing.assert_array_equal(held.grad.numpy(), IMAGE)
 
 
+def test_a_stream_gives_the_kind_of_its_frames(torch, rng):
+    frames, mask = [torch.tensor(rng.random((40, 50), "f4")) for _ in range(9)], np.ones((3, 3), "f4")
+    held = list(fp.stream(frames, mask=mask, dtype="float64", device="cpu"))
+    for got, frame in zip(held, frames, strict=True):
+        # What is held is not written again, as arrays of NumPy's are not.
+        assert type(got) is torch.Tensor and got.dtype is torch.float64
+        np.testing.assert_array_equal(got.numpy(), fp.convolve(frame.numpy(), mask, dtype="float64", device="cpu"))
+    for wrong, said in (torch.ones(40, 50, requires_grad=True), "detach"), (torch.ones(40, 50, dtype=torch.bfloat16), ""):
+        with pytest.raises(fp.ArgumentError, match=f"frame 1: got .*{said}"):
+            list(fp.stream([frames[0], wrong], mask=mask, device="cpu"))
+
+
+def test_a_stream_of_jax_gives_jax(jnp, rng):
+    frames, mask = [jnp.asarray(rng.random((40, 50), "f4")) for _ in range(9)], np.ones((3, 3), "f4")
+    held = list(fp.stream(frames, mask=mask, device="cpu"))
+    for got, frame in zip(held, frames, strict=True):
+        assert isinstance(got, jnp.ndarray)
+        np.testing.assert_array_equal(np.asarray(got), fp.convolve(np.asarray(frame), mask, device="cpu"))
+
+
 def test_digits_that_jax_has_no_room_for_are_missed_aloud(jnp):
     import jax
 
