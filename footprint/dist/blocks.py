@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from footprint.api._labels import is_labelled
 from footprint.dtypes import ACCEPTED
 from footprint.errors import ArgumentError, ShapeError, missing_extra
 from footprint.plan.slots import Halo
@@ -27,6 +28,20 @@ def check_lazy(name: str, array: Any, eager: str, kinds: str = ACCEPTED) -> None
         raise ShapeError(name, f"dtype {array.dtype}", f"{'' if 'c' in kinds else 'real '}numbers: float, integer or bool")
     if any(n != n for n in array.shape):
         raise ShapeError(name, f"chunks of unknown size {array.shape}", "known ones", "call compute_chunk_sizes() first")
+
+
+def beside_image(name: str, array: Any, image: Any) -> Any:
+    """What lies beside an image, as a Dask array of its shape."""
+    if is_labelled(array):
+        # NumPy would compute it.
+        array = array.data
+    if not isinstance(array, da.Array):
+        array = np.asarray(array)
+        if array.shape == image.shape:
+            array = da.from_array(array, chunks=image.chunks)
+    if array.shape != image.shape:
+        raise ShapeError(name, f"shape {array.shape}", f"the image's {image.shape}", "dask.array.broadcast_to does that")
+    return array
 
 
 def _beside(halo: Halo) -> tuple[int, int]:

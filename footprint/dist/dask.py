@@ -17,15 +17,14 @@ import numpy as np
 
 import footprint
 from footprint.answers import answering, check_keywords
-from footprint.api._arrays import on_host, receive, where
+from footprint.api._arrays import limits_and_budget, on_host, receive, where
 from footprint.api._call import Described
 from footprint.api._filtered import Asked
-from footprint.api._labels import is_labelled
 from footprint.api._turned import Order, plan_turned
 from footprint.api.convolve import convolve as _convolve
 from footprint.api.convolve import correlate as _correlate
 from footprint.api.convolve import plan_convolve, plan_correlate
-from footprint.dist.blocks import check_lazy, da, joined, largest, overlapped
+from footprint.dist.blocks import beside_image, check_lazy, da, joined, largest, overlapped
 from footprint.dist.door import mask_axes
 from footprint.dtypes import COMPLEX
 from footprint.errors import ArgumentError, ShapeError, choose
@@ -136,6 +135,7 @@ def _summed(
 ) -> Any:  # fmt: skip
     """Convolve or correlate, block by block."""
     check_lazy("image", image, f"footprint.{verb}", COMPLEX)
+    _check_memory(memory)
     mask = on_host(receive(_held(mask, how["axes"], image.shape, masks), "mask", COMPLEX).data)
     image, beside = _with_sides(image, sides)
     kinds = {word: one.dtype for word, one in beside.items()}
@@ -199,21 +199,7 @@ def _with_sides(image: Any, sides: dict[str, Any]) -> tuple[Any, dict[str, Any]]
         # Chunks that happen to have nothing masked are summed as the others are.
         image, masked = da.ma.getdata(image), da.ma.getmaskarray(image)
     sides = sides | {"masked": masked}
-    return image, {word: _beside_image(word, one, image) for word, one in sides.items() if one is not None}
-
-
-def _beside_image(name: str, array: Any, image: Any) -> Any:
-    """What lies beside an image, as a Dask array of its shape."""
-    if is_labelled(array):
-        # NumPy would compute it.
-        array = array.data
-    if not isinstance(array, da.Array):
-        array = np.asarray(array)
-        if array.shape == image.shape:
-            array = da.from_array(array, chunks=image.chunks)
-    if array.shape != image.shape:
-        raise ShapeError(name, f"shape {array.shape}", f"the image's {image.shape}", "dask.array.broadcast_to does that")
-    return array
+    return image, {word: beside_image(word, one, image) for word, one in sides.items() if one is not None}
 
 
 def task_plan(verb: str, array: Any, *args: Any, memory: Any = None, device: str = "auto", **options: Any) -> Plan:
@@ -264,6 +250,7 @@ def _filter(verb: str) -> Lazy:
 
     def lazy(input: Any, *args: Any, memory: Any = None, device: str = "auto", **options: Any) -> Any:
         op, order = _operation(verb, input, args, options)
+        _check_memory(memory)
         dtype = op.out_specs(*op.in_specs(ArraySpec((1,) * input.ndim, input.dtype.str)))[0].dtype
         eager = getattr(footprint, verb)
 
@@ -281,6 +268,8 @@ def _stack(verb: str) -> Lazy:
     """A verb of a stack whose first axis may be cut anywhere."""
 
     def lazy(stack: Any, *args: Any, memory: Any = None, device: str = "auto", **options: Any) -> Any:
+        _bound(verb, stack, args, options)
+        _check_memory(memory)
         whole, options = _whole(verb, stack), _options(options)
         # Wrong arguments show here and not in a worker, and the plan knows the shape of a result.
         made = _plan_of(verb)(stack.shape, *args, dtype=stack.dtype, device="null", **options).outputs[0].spec
@@ -314,6 +303,22 @@ def _options(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name not in _LATER}
 
 
+def _bound(verb: str, array: Any, args: tuple[Any, ...], options: dict[str, Any]) -> inspect.BoundArguments:
+    """The arguments of a verb by name; where they are not those it has, what it says of that itself."""
+    eager = getattr(footprint, verb)
+    try:
+        return inspect.signature(eager).bind(array, *args, **options)
+    except TypeError:
+        # The call ends before the verb begins.
+        answering(eager.__wrapped__)(array, *args, **options)
+        raise
+
+
+def _check_memory(memory: Any) -> None:
+    """Refuse here what is no budget anywhere; how much a share is, the worker knows."""
+    limits_and_budget("cpu", memory)
+
+
 def _plan_of(verb: str) -> Callable[..., Plan]:
     found: Callable[..., Plan] = getattr(footprint, f"plan_{verb}")
     return found
@@ -323,9 +328,7 @@ def _operation(verb: str, image: Any, args: tuple[Any, ...], options: dict[str, 
     """What a filter does with an image, and the order of axes it takes; the eager verb's own errors where it can do nothing."""
     check_lazy("input", image, f"footprint.{verb}")
     eager = getattr(footprint, verb)
-    known = inspect.signature(eager)
-    check_keywords(verb, options, tuple(known.parameters))
-    given = known.bind(Described(ArraySpec(image.shape, image.dtype.str), Given()), *args, **options)
+    given = _bound(verb, Described(ArraySpec(image.shape, image.dtype.str), Given()), args, options)
     _options(given.arguments)
     found: tuple[Op, Order] = eager(*given.args, **given.kwargs)
     return found

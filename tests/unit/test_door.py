@@ -88,6 +88,24 @@ def test_what_no_lazy_array_has_is_refused_at_the_call():
     for sentence, call in wrong.items():
         with pytest.raises(ArgumentError, match=sentence):
             call()
+    stack = da.zeros((4, 8, 9), chunks=(2, 8, 9))
+    calls = (
+        lambda m: fp.gaussian_filter(lazy, 1, memory=m),
+        lambda m: fp.convolve(lazy, MASK, memory=m),
+        lambda m: fp.ramp_filter(stack, memory=m),
+    )
+    for call in calls:
+        for memory in "1 potato", -5, [3]:
+            with pytest.raises(ArgumentError, match=r"memory: got .*, wanted bytes such as '4GB'"):
+                call(memory)
+        for memory in "80%", 0.5, "1MB", 10**6:
+            call(memory)
+    for verb, given in (fp.remove_zingers, stack), (fp.paganin, stack), (fp.gaussian_filter, lazy):
+        # Of the function that was called, and none that stands behind it.
+        with pytest.raises(TypeError, match=rf"^{verb.__name__}\(\) missing"):
+            verb(given)
+    with pytest.raises(TypeError, match=r"^remove_zingers\(\) takes .*; name what comes after threshold, as in size="):
+        fp.remove_zingers(stack, 1, 2, 3)
     with pytest.raises(TypeError, match="'kernel'; that is mask= here"):
         fp.convolve(lazy, kernel=MASK)
     with pytest.raises(ShapeError, match="chunks of unknown size"):
