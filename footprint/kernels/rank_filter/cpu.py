@@ -17,7 +17,7 @@ from footprint.kernels.common import borders
 from footprint.kernels.common.few import few
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, alone, apart
-from footprint.kernels.rank_filter.contract import AT_ONCE, MOST, ROWS, SMALL, keys, ring_bytes, shift, side_pitch, strip
+from footprint.kernels.rank_filter.contract import AT_ONCE, MOST, ROWS, SMALL, VECTOR, keys, ring_bytes, shift, side_pitch, strip
 from footprint.kernels.rank_filter.cpu_chosen import chosen_all, chosen_units
 from footprint.kernels.rank_filter.cpu_lines import line, source_index
 from footprint.kernels.rank_filter.cpu_vectors import paired, ranked, straight
@@ -92,16 +92,17 @@ def _straight(image, out, work, base, at, top, bottom, left, right, filling, tal
     begin, goal, rows = start + (top + y0) * width, to + top * pitch, bottom - top
     window, narrow = (tall, wide, many, rest, real), _side_pitch(kw, image.itemsize)
     more = (kw + lanes - 2) // lanes
-    # Where windows begin before the first column, they do in the first vector. What one vector more needs has to lie inside.
-    some = left + lanes if left + x0 < 0 else left
+    # Vectors whose windows begin before the first column; what one vector more needs has to lie inside.
+    before = (max(-left - x0, 0) + lanes - 1) // lanes
+    some = left + before * lanes
     vectors = max(min((right - some) // lanes, (width - some - x0) // lanes - more), 0)
     _inside(image, begin + some + x0, width, vectors, rows, out, goal + some, pitch, *window)
+    # Of few numbers, vectors on either side are as many as it takes: a window may reach over several.
     done = some + vectors * lanes
-    for turn in range(3):
-        x = left if turn == 0 else min(done + (turn - 1) * lanes, right - lanes)
-        if (turn == 0 and some > left) or (turn > 0 and done + (turn - 1) * lanes < right):
-            _side(image, work, base, narrow, begin, width, rows + kh - 1, x + x0, lanes + kw - 1, filling[1], filling[2])
-            _inside(work, base, narrow, 1, rows, out, goal + x, pitch, *window)
+    for turn in range(before + (max(right - done, 0) + lanes - 1) // lanes):
+        x = min(left + turn * lanes if turn < before else done + (turn - before) * lanes, right - lanes)
+        _side(image, work, base, narrow, begin, width, rows + kh - 1, x + x0, lanes + kw - 1, filling[1], filling[2])
+        _inside(work, base, narrow, 1, rows, out, goal + x, pitch, *window)
 
 
 @njit(cache=True, nogil=True)
@@ -118,7 +119,8 @@ def _units(image, out, work, base, held, unit, stop, shapes, rows, piece, y0, x0
         at = plane * height * width, plane * out_height * out_width, out_width, height, width, y0, x0
         first, last = top, top
         if small is not None:  # alone: Numba leaves out what it asks this of
-            if right - left >= BYTES // image.itemsize:
+            # As wide as there is room for what reaches beyond a side, whatever vectors this processor has.
+            if right - left >= VECTOR // image.itemsize:
                 # Rows from `first` to `last` have windows that lie inside.
                 first = min(max(top, -y0), bottom)
                 last = max(first, min(bottom, height - kh + 1 - y0))
