@@ -259,3 +259,16 @@ def test_what_is_wrong_is_said_in_one_sentence(case):
         call()
     for word in words.split():
         assert word in str(caught.value), (word, str(caught.value))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "u8", "f4", "u1"])
+@pytest.mark.parametrize("size", [(1, 10), (1, 11), (2, 11), (1, 9)])
+def test_every_column_is_written_at_any_width(dtype, size, rng):
+    """Of 8-byte numbers a wide window reaches over three vectors beyond the last column, and the third was left as it was."""
+    for width in (*range(20, 60), 193, 1194):
+        image = (rng.random((9, width)) * 200).astype(dtype)
+        for origin in (-(size[1] // 2), 0, (size[1] - 1) // 2):
+            out = np.full_like(image, 77)
+            fp.minimum_filter(image, size, mode="reflect", origin=(0, origin), output=out, device="cpu")
+            want = scipy.ndimage.minimum_filter(image, size, mode="reflect", origin=(0, origin))
+            np.testing.assert_array_equal(out, want)

@@ -177,4 +177,11 @@ MUTANTS = [
         ("tests/unit/test_cli_pictures.py::test_a_colour_that_is_transparent_becomes_transparency",),
         "a picture's colour that is transparent is so no more when it is filtered",
     ),
+    Mutant(
+        "footprint/kernels/rank_filter/cpu.py",
+        "for turn in range(before + (max(right - done, 0) + lanes - 1) // lanes):",
+        "for turn in range(before + min(2, (max(right - done, 0) + lanes - 1) // lanes)):",
+        ("tests/backend/test_rank_filter.py::test_every_column_is_written_at_any_width",),
+        "no more than two vectors at the right side of ranks",
+    ),
 ]

@@ -1,4 +1,4 @@
-"""Backprojection, projection and the Fourier method as compiled for processors with AVX2 and without: the same slices.
+"""Slices and filters as compiled for processors with AVX2 and without: the same, at all widths that their vectors leave over.
 
 Where there is AVX-512, all other tests run what is compiled for it.
 """
@@ -61,10 +61,32 @@ assert np.sqrt(np.mean((got - want) ** 2) / np.mean(want**2)) < 1e-4
 print(WIDE)
 """
 
+FILTERS = """
+import numpy as np
+import scipy.ndimage
+import footprint as fp
+from footprint.kernels.common.vectors import BYTES
+
+rng = np.random.default_rng(1)
+for width in (*range(1, 40), 63, 130):
+    for dtype, size in (("f4", (1, 3)), ("f8", (1, 11))):
+        image = rng.standard_normal((13, width)).astype(dtype)
+        got = fp.median_filter(image, size, output=np.full_like(image, np.nan), device="cpu")
+        np.testing.assert_array_equal(got, scipy.ndimage.median_filter(image, size), f"{dtype} {width}")
+    got = fp.gaussian_filter(image.astype("f4"), 1.3, device="cpu")
+    np.testing.assert_allclose(got, scipy.ndimage.gaussian_filter(image, 1.3), atol=2e-6)
+    got = fp.correlate(image.astype("f4"), np.arange(35.0).reshape(5, 7), boundary="nearest", method="direct", device="cpu")
+    want = scipy.ndimage.correlate(image, np.arange(35.0).reshape(5, 7), mode="nearest")
+    np.testing.assert_allclose(got, want, atol=1e-3)
+print(BYTES)
+"""
+
 
 @pytest.mark.parametrize(
     ("program", "name", "features", "printed"),
     [
+        (FILTERS, "haswell", "+avx,+avx2,+fma", "32"),
+        (FILTERS, "generic", "", "16"),
         (SUMS, "haswell", "+avx,+avx2,+fma", "8 True"),
         (SUMS, "generic", "", "8 False"),
         (FOURIER, "generic", "", "False"),

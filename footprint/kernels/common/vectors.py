@@ -9,27 +9,29 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from llvmlite import binding, ir
+from llvmlite import ir
 from numba import config
 from numba.core import cgutils, types
+from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
-_FEATURES = binding.get_host_cpu_features()
+# What Numba compiles for, which its own settings may narrow, and not what the processor could do.
+_FEATURES = frozenset(one[1:] for one in cpu_target.target_context.codegen().magic_tuple()[2].split(",") if one.startswith("+"))
 
 
 def _registers() -> tuple[int, int]:
     """Bytes of a vector register of this processor, and how many it has."""
-    if _FEATURES.get("avx512f"):
+    if "avx512f" in _FEATURES:
         return 64, 32
-    if _FEATURES.get("avx"):
+    if "avx" in _FEATURES:
         return 32, 16
-    return (16, 32) if _FEATURES.get("neon") else (16, 16)
+    return (16, 32) if "neon" in _FEATURES else (16, 16)
 
 
 BYTES, REGISTERS = _registers()
 SHIFTS = BYTES == 64
 """Whether neighbouring vectors are shifted into one by one instruction."""
-_FUSES = bool(_FEATURES.get("fma") or _FEATURES.get("neon"))
+_FUSES = bool(_FEATURES & {"fma", "neon"})
 _INT = ir.IntType(64)
 
 
