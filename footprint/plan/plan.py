@@ -7,10 +7,12 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from footprint.backend.base import Backend
+from footprint.backend.registry import running_backend
+from footprint.errors import ArgumentError
 from footprint.plan.bind import BoundPlan
 from footprint.plan.builder import Builder
 from footprint.plan.explain import explain
@@ -18,9 +20,7 @@ from footprint.plan.lifetime import SERIAL, Lanes, crossing, lifetimes
 from footprint.plan.pack import Item, Placed, pack
 from footprint.plan.slots import Cut, Library, Loop, Part, Phase, Place, Slot, Step
 from footprint.spec import ArraySpec, Limits, aligned
-
-if TYPE_CHECKING:
-    from footprint.backend.base import Backend
+from footprint.units import kind_of
 
 # Bytes that a thread touches for itself: its stack, and what the C library sets aside for its allocations.
 THREAD = 192 << 10
@@ -213,8 +213,15 @@ class Plan:
     def __str__(self) -> str:
         return explain(self)
 
-    def bind(self, backend: Backend, check: str = "", host: Sequence[np.ndarray] = ()) -> BoundPlan:
-        """Allocate ``nbytes`` on the backend, and make every kernel ready; ``check`` and ``host`` see `plan.bind.BoundPlan`."""
+    def bind(self, backend: Backend | str, check: str = "", host: Sequence[np.ndarray] = ()) -> BoundPlan:
+        """Allocate ``nbytes`` on the backend, and make every kernel ready; ``check`` and ``host`` see `plan.bind.BoundPlan`.
+
+        The backend may be named: "cpu", "cuda:1".
+        """
+        if isinstance(backend, str):
+            backend = running_backend(backend)
+        elif not isinstance(backend, Backend):
+            raise ArgumentError("backend", kind_of(backend), "a device's name such as 'cpu' or 'cuda:0'")
         return BoundPlan(self, backend, check, host)
 
 

@@ -15,7 +15,7 @@ from footprint.backend.cpu import CpuBackend
 from footprint.backend.fft.numpy import RowFFT, library
 from footprint.backend.memory import PeakMeter, free_host_bytes
 from footprint.backend.registry import choose_device, device_limits, devices, open_backend
-from footprint.errors import ArgumentError, BackendError
+from footprint.errors import ArgumentError, BackendError, FootprintError
 from footprint.plan.fit import build
 from footprint.plan.slots import Given
 from footprint.spec import ArraySpec, Limits
@@ -276,3 +276,19 @@ def test_threads_without_work_sleep_soon_unless_the_user_says_when(own, looks):
     # Only GNU's says so.
     if layer == "omp" and "GOMP_SPINCOUNT" in done.stderr:
         assert f"GOMP_SPINCOUNT = '{looks}'" in done.stderr
+
+
+def test_a_device_is_bound_to_by_its_name():
+    image, out = np.random.default_rng(1).random((40, 30), np.float32), np.empty((40, 30), np.float32)
+    plan = fp.plan_gaussian_filter(image.shape, 2, device="cpu")
+    with plan.bind("cpu") as bound:
+        bound(image, out=[out])
+    np.testing.assert_array_equal(out, fp.gaussian_filter(image, 2, device="cpu"))
+    with pytest.raises(BackendError, match="null: it only plans"):
+        plan.bind("null")
+    for wrong in None, image, fp:
+        with pytest.raises(ArgumentError, match=r"backend: got .*, wanted a device's name such as 'cpu' or 'cuda:0'"):
+            plan.bind(wrong)
+    for name in "cup", "auto", "cuda:*":
+        with pytest.raises(FootprintError):
+            plan.bind(name)

@@ -99,3 +99,10 @@ def test_digits_that_jax_has_no_room_for_are_missed_aloud(jnp):
         warnings.simplefilter("error")
         found = fp.convolve(jnp.full((3, 3), 2**30 + 1, "int32"), ONE)
         assert found.dtype == "float64" and int(found[0, 0]) == 2**30 + 1
+
+
+def test_what_is_compiled_calls_what_is_marked(torch):
+    """As the page on other arrays says."""
+    x, smooth = torch.tensor(IMAGE), torch.compiler.disable(fp.gaussian_filter)
+    found = torch.compile(lambda x: smooth(x, 1) + 1, backend="eager")(x)
+    np.testing.assert_array_equal(found.numpy(), fp.gaussian_filter(IMAGE, 1) + 1)
