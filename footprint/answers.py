@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from pathlib import PurePath
 from typing import Any, NamedTuple, TypeVar
 
-from footprint.errors import ArgumentError
+from footprint.errors import ArgumentError, closest
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
@@ -57,12 +57,18 @@ def answering(verb: Verb, home: str = "footprint", taker: Taker | None = None, w
                     first = args[0] if args else named.get(known[0])
                     return _by_name(verb, words, word, first, args, named)
             return verb(*args, **named)
+        except ArgumentError as error:
+            if fix := _outside((*args, *named.values()), "axes" in known, str(error.got)):
+                raise type(error)(error.name, error.got, error.wanted, fix) from error
+            raise
         except TypeError as error:
+            if fix := _outside((*args, *named.values()), "axes" in known, str(error)):
+                raise TypeError(f"{verb.__name__}() needs numbers that are known; {fix}") from error
             # Python looks for these in this order, before the function begins: no error from within is taken for one of them.
             if not code.co_flags & _KEYWORDS:
                 check_keywords(verb.__name__, named, known)
             twice = [name for name in named if name in known[: min(len(args), positional)]]
-            said = [note for name in twice if (note := _note(name, known))]
+            said = [note for name in twice if (note := told_of(name, known))]
             if len(args) > positional and len(known) > positional:
                 said.append(f"name what comes after {known[positional - 1]}, as in {known[positional]}=")
             if not said:
@@ -72,6 +78,35 @@ def answering(verb: Verb, home: str = "footprint", taker: Taker | None = None, w
     # Pickled by this name, it is found again.
     call.__module__ = home
     return call  # type: ignore[return-value]
+
+
+# What traces an array, by the names of such arrays' types.
+_TRACERS = {"BatchTracer": "vmap", "JVPTracer": "grad", "LinearizeTracer": "grad"}
+
+
+def _outside(given: Sequence[Any], along: bool, said: str) -> str:
+    """What is to be done where an error has ``said`` that a library traces an argument, which has no values then.
+
+    ``along``: the verb takes axes.
+    """
+    at_once = ", on all images at once with axes=(1, 2)" if along else ""
+    if "doesn't have storage" in said:
+        return f"call the function outside torch.vmap and torch.func{at_once}"
+    if "trace" not in said.lower():
+        return ""
+    flat = [one for some in given for one in (some if isinstance(some, tuple | list) else (some,))]
+    traced = next((one for one in flat if hasattr(one, "aval") and type(one).__name__.endswith("Tracer")), None)
+    if traced is None:
+        return ""
+    by = _TRACERS.get(type(traced).__name__, "jit")
+    if by == "vmap":
+        return f'call the function outside jax.vmap{at_once}, or through jax.pure_callback with vmap_method="sequential"'
+    if by == "grad":
+        return (
+            "call the function outside jax.grad, or through jax.pure_callback in a jax.custom_vjp, which says what its gradient is"
+        )
+    fix = "call the function outside jax.jit, or through jax.pure_callback"
+    return fix if getattr(traced, "shape", ()) else f"make it a static argument of jax.jit, or {fix}"
 
 
 def _by_name(verb: Callable[..., Any], words: Words, word: Any, first: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -88,27 +123,25 @@ def check_keywords(verb: str, named: Collection[str], known: Sequence[str]) -> N
     if word is None:
         return
     sentence = f"{verb}() got an unexpected keyword argument {word!r}"
-    raise TypeError(f"{sentence}; {_note(word, known) or _nearest(word, named, known)}") from None
+    raise TypeError(f"{sentence}; {told_of(word, known) or _nearest(word, named, known)}") from None
 
 
-def _note(word: str, known: Sequence[str]) -> str:
+def told_of(word: str, known: Collection[str]) -> str:
     """What other libraries' users are told, by hand."""
     from footprint.elsewhere import NOTES
 
-    return next((note for (ours, theirs), note in NOTES.items() if theirs == word and ours in known), "")
+    return next((note for (ours, theirs), note in NOTES.items() if theirs == word and set(ours.split()) <= set(known)), "")
 
 
 def _nearest(word: str, named: Collection[str], known: Sequence[str]) -> str:
     """The argument that a word means; all of them where none is near."""
-    from difflib import get_close_matches
-
     free = [name for name in known if name not in named]
     if not free:
         return "it takes no such argument" if known else "it takes none"
     if meant := meant_by(word, free):
         return f"that is {meant}= here"
-    near = get_close_matches(word, free, 1, 0.5)
-    return f"the nearest is {near[0]}=" if near else f"it takes {', '.join(f'{name}=' for name in known)}"
+    near = closest(word, free)
+    return f"the nearest is {near}=" if near else f"it takes {', '.join(f'{name}=' for name in known)}"
 
 
 def meant_by(word: str, known: Collection[str]) -> str:

@@ -103,14 +103,14 @@ ARGUMENTS = {
     "weight": "alpha lambda_ reg regularization regularization_parameter regularizer tv_weight",
     "size": "box_size diameter filter_size kernel_size ksize la_size width window window_size",
     "small": "sm_size",
-    "sigma": "nsigma seedclip sigmaX sigma_x snr std stddev thresh thresh_pix threshold x_stddev",
+    "sigma": "n_sigma nsigma seedclip sigmaX sigma_x snr std stddev thresh thresh_pix threshold x_stddev",
     "radius": "sigma",
     "amount": "percent",
     "pad_width": "npad pad padding width",
     "percentile": "percentage q",
     # sources
     "connectivity": "neighbors neighbours structure",
-    "labels": "label_image label_img segm segmap segmentation segmentation_image segmentation_map",
+    "labels": "label_image label_img seg segm segmap segmentation segmentation_image segmentation_map",
     "count": "index num num_features",
     "flood": "floodclip thresh_isl threshold_low",
     "maxiters": "iters iterations n_iter niter",
@@ -118,6 +118,8 @@ ARGUMENTS = {
     "contrast": "deblend_cont deblend_mincont",
     "noise": "err error err_map noise_map rms rms_map std",
     "background": "background_map bkg bkg_map bkgann mean_map sky",
+    "filter_size": "back_filtersize fw",
+    "kappa": "sigma sigma_clip",
     "box": "back_size box_size bw rms_box",
     "header": "beam hdr meta wcs",
     "positions": "catalog catalogue coords x_y xy xycen",
@@ -149,18 +151,31 @@ ARGUMENTS = {
     "progress": "callback progressbar show_progress",
 }
 """Arguments here, and other libraries' words for them: those of scipy.ndimage, scipy.signal, cupyx, astropy, OpenCV, scikit-image,
-SEP, photutils, PyBDSF, TomoPy and nabu. Of several that a verb has the first is meant."""
+SEP, photutils, PyBDSF, PyTorch, TomoPy and nabu. Of several that a verb has the first is meant."""
 
 _MASK = "the mask is the second argument"
 _RANGE = "numbers keep their range"
 _THREADS = "threads are set by the environment's FOOTPRINT_THREADS"
+_BLANK = "give a numpy.ma array, or put numpy.nan where the image is masked: such pixels are left out"
+_SIGMAS = "sigma= is in multiples of the noise; for an absolute threshold t give sigma=5, background=0 and noise=t/5"
+_ERROR = "noise= is what sigma= is a multiple of, too; an error of fluxes alone is not taken"
+_FILLED = 'labels= takes an array that is filled, numpy.empty(image.shape, "int32")'
+_LEVELS = "deblend=True looks at all levels at once; by how much a part must stand out is contrast="
+_SUM = "no mask is normalised: divide it by its sum"
+_SIZES = 'sizes are mode="valid" (padding of 0), "same" or "full" (of k - 1), and what lies outside is boundary='
 NOTES = {
-    **{("masked", word): f"{_MASK}; how much a pixel counts is weight=" for word in ("v", "weights")},
+    **{("mask masked", word): f"{_MASK}; how much a pixel counts is weight=" for word in ("v", "weights")},
     ("flip", "weights"): "the mask is mask=",
     ("depth", "weights"): "the mask is mask=",
-    ("masked", "mask"): "the mask is what the image is convolved with; pixels that are left out are masked=",
+    ("mask masked", "mask"): "the mask is what the image is convolved with; pixels that are left out are masked=",
     ("masked", "output"): "a result goes to the array out=, and dtype= says what numbers it is of",
     ("masked", "delta"): "add it to the result",
+    ("masks", "bias"): "add it to the result",
+    ("masks", "stride"): "take every n-th of the result, as in result[::n, ::n]",
+    ("masks", "dilation"): "put zeros between the mask's weights",
+    ("masks", "groups"): 'masks="each" filters every image of a stack by a mask of its own',
+    ("mode boundary", "padding"): _SIZES,
+    ("boundary", "padding_mode"): 'that is boundary= here, whose "mirror" is PyTorch\'s "reflect"',
     ("origin", "anchor"): "origin= counts from the window's middle, which is 0",
     **{
         ("axes", word): "axes= are those to filter, such as (0, 1) of a picture in colour"
@@ -168,21 +183,32 @@ NOTES = {
     },
     **{(has, "preserve_range"): _RANGE for has in ("amount", "footprint", "truncate")},
     **{("footprint", word): "that is footprint= here" for word in ("kernel", "selem", "structure")},
-    ("nan", "normalize_kernel"): "no mask is normalised: divide it by its sum",
+    **{("nan", f"normali{letter}e{end}"): _SUM for letter in "sz" for end in ("", "d", "_kernel")},
     ("nan", "preserve_nan"): "put numpy.nan back into the result",
     ("nan", "nan_treatment"): 'that is nan="interpolate", or nan="ignore"',
     ("connectivity", "structure"): "that is connectivity=, 4 or 8",
     ("count", "index"): "all labels to count= are measured",
     ("strict", "cenfunc"): "bounds lie about the median",
     ("strict", "stdfunc"): "bounds go by the standard deviation",
-    ("strict", "mask"): "NaN is left out: put it where the image is masked",
+    **{(has, word): _BLANK for has in ("strict", "robust") for word in ("coverage_mask", "mask", "masked")},
     ("strict", "axis"): "all of the image is clipped at once",
     ("strict", "sigma_lower"): "bounds lie sigma= to either side",
     ("strict", "sigma_upper"): "bounds lie sigma= to either side",
+    ("robust", "bh"): "cells are squares, box= pixels a side",
+    ("robust", "fh"): "filter_size= is that along both axes",
     ("truncate", "ksize"): "radius= is (ksize - 1) / 2",
     ("truncate", "fwhm"): "sigma= is the width at half of the peak divided by 2.3548",
     ("connectivity", "return_num"): "labels and count are always given",
+    **{("flood", word): _SIGMAS for word in ("thresh", "threshold")},
+    **{("flood noise", word): _ERROR for word in ("err", "error")},
+    ("flood noise", "var"): "noise= is its square root",
+    **{("flood progress", word): _FILLED for word in ("seg", "segm", "segmentation", "segmentation_image", "segmentation_map")},
+    **{("contrast", word): _LEVELS for word in ("deblend_nthresh", "n_levels", "nlevels", "nthresh")},
+    ("header", "wcs"): "a WCS is given as header=wcs.to_header()",
     ("out", "inplace"): "a result goes to the array out=",
-    **{("memory", word): _THREADS for word in ("n_jobs", "ncore", "nthreads", "num_threads", "workers")},
+    **{
+        ("memory", word): _THREADS
+        for word in ("max_workers", "n_jobs", "n_threads", "ncore", "nthreads", "num_threads", "num_workers", "threads", "workers")
+    },
 }
-"""What is to be said of a word where the verb has an argument, and the name alone would not do."""
+"""What is to be said of a word where the verb has an argument, or several, and the name alone would not do."""

@@ -11,7 +11,7 @@ import functools
 import os
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from footprint.units import format_bytes, kind_of
 
@@ -161,12 +161,41 @@ def missing_extra(package: str, extra: str, purpose: str) -> ExtraError:
     return ExtraError(package, extra, purpose)
 
 
-def nearest(got: str, wanted: Sequence[str]) -> str:
-    """That one of ``wanted`` is nearest to a word, if any is near."""
-    from difflib import get_close_matches
+def closest(word: str, known: Iterable[str]) -> str:
+    """The one of ``known`` that a word is a slip of the pen for, or short for; empty where none is, as a false hint is worse.
 
-    near = [word for word in wanted if got and word.startswith(got.lower())] or get_close_matches(got.lower(), wanted, 1, 0.65)
-    return f"the nearest is {near[0]}" if near else ""
+    One letter in four, the first aside, may be wrong, missing or too much, or have changed places with the next; there may always
+    be one too many at the end. What is short for a name has three letters and half of it, or four, and is short for no other.
+    """
+    plain = lambda text: text.lower().replace("_", "").replace("-", "")
+    given, names = plain(word), {name: plain(name) for name in known}
+    # Few slip at the first letter, and many words differ by it alone, as height and weight do.
+    off = {name: _slips(given, text) for name, text in names.items() if given[:1] == text[:1] or given[1::-1] == text[:2]}
+    near = [name for name in off if given and (off[name] <= max(len(given), len(names[name])) // 4 or given[:-1] == names[name])]
+    if near:
+        return min(near, key=off.__getitem__)
+    short = [name for name, text in names.items() if len(given) >= 3 and text.startswith(given)]
+    return short[0] if len(short) == 1 and (len(given) > 3 or 2 * len(given) >= len(names[short[0]])) else ""
+
+
+def _slips(one: str, other: str) -> int:
+    """How many letters are wrong, missing, too much, or have changed places with the next."""
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for i, a in enumerate(one, 1):
+        row = [i]
+        for j, b in enumerate(other, 1):
+            least = min(last[j] + 1, row[-1] + 1, last[j - 1] + (a != b))
+            swapped = i > 1 and j > 1 and a == other[j - 2] and b == one[i - 2]
+            row.append(min(least, before[j - 2] + 1) if swapped else least)
+        before, last = last, row
+    return last[-1]
+
+
+def nearest(got: str, wanted: Iterable[str]) -> str:
+    """That one of ``wanted`` is nearest to a word, if any is near."""
+    near = closest(got, wanted)
+    return f"the nearest is {near}" if near else ""
 
 
 def choose(name: str, got: object, wanted: Sequence[str], fix: str = "") -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import os
 from collections.abc import Callable
@@ -13,7 +12,7 @@ import click
 
 from footprint.cli.peers import SPELLINGS, in_our_words
 from footprint.cli.translate import TRANSLATED, toml
-from footprint.errors import ArgumentError, FormatError, printable
+from footprint.errors import ArgumentError, FormatError, closest, printable
 
 JOBS = ("reconstruct", "sources", "convolve", "filter")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -45,8 +44,8 @@ def _defaults(path: str, job: str, command: click.Command) -> dict[str, Any]:
         name = key.replace("_", "-")
         if name not in known:
             theirs = in_our_words([f"--{name}", str(value)]) if f"--{name}" in SPELLINGS else []
-            near = [theirs[0][2:]] if theirs else difflib.get_close_matches(name, known, 1, 0.5)
-            fix = f"did you mean {near[0]}?" if near else f"footprint config {job} lists all options"
+            near = theirs[0][2:] if theirs else closest(name, known)
+            fix = f"did you mean {near}?" if near else f"footprint config {job} lists all options"
             raise FormatError(path, f"[{job}] has the unknown key {key!r}", fix)
         param = known[name]
         if param.name in found:
@@ -80,8 +79,8 @@ def _table(path: str, job: str) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise FormatError(path, f"has the key {name!r} outside of a table", f"put it below a line [{job}]")
         if name not in JOBS:
-            near = difflib.get_close_matches(name, JOBS, 1, 0.5)
-            fix = f"did you mean [{near[0]}]?" if near else f"tables are {', '.join(JOBS)}"
+            near = closest(name, JOBS)
+            fix = f"did you mean [{near}]?" if near else f"tables are {', '.join(JOBS)}"
             raise FormatError(path, f"has the unknown table [{name}]", fix)
     return dict(whole.get(job, {}))
 
@@ -147,8 +146,8 @@ def command(job: str, target: str | None, overwrite: bool, other: str | None) ->
       footprint reconstruct --config scan.toml
     """
     if job not in JOBS:
-        near = difflib.get_close_matches(job, JOBS, 1, 0.5)
-        raise ArgumentError("job", repr(job), f"one of {', '.join(JOBS)}", f"did you mean {near[0]}?" if near else "")
+        near = closest(job, JOBS)
+        raise ArgumentError("job", repr(job), f"one of {', '.join(JOBS)}", f"did you mean {near}?" if near else "")
     if other is not None and job != "reconstruct":
         raise ArgumentError("--from", other, "none, except with the job reconstruct")
     text = commented(job) if other is None else _translated(other)

@@ -11,9 +11,9 @@ from typing import Any, NoReturn
 import click
 
 from footprint import __version__
-from footprint.answers import meant_by
+from footprint.answers import meant_by, told_of
 from footprint.cli import stop
-from footprint.errors import FootprintError, FormatError, nearest, printable
+from footprint.errors import FootprintError, FormatError, closest, nearest, printable
 
 # Command -> module, and the line shown in the overview; modules load only when their command runs.
 _COMMANDS = {
@@ -118,10 +118,22 @@ def _usage(error: click.UsageError) -> NoReturn:
     """A mistake in the command line, in one sentence that says where to look."""
     words = re.sub(r"\. \(?Did you mean ([^?]*)\?\)?", r" (did you mean \1?)", error.format_message()).rstrip(".")
     if isinstance(error, click.NoSuchOption):
-        known = {param.name: max(param.opts, key=len) for param in _command()[1].params if isinstance(param, click.Option)}
-        meant = meant_by(error.option_name.lstrip("-").replace("-", "_"), [name for name in known if name is not None])
-        words = f"{words.partition(' (')[0]}; that is {known[meant]} here" if meant else words
+        known = {str(param.name): max(param.opts, key=len) for param in _command()[1].params if isinstance(param, click.Option)}
+        words, hint = words.partition(" (")[0], _hint(error.option_name.lstrip("-").replace("-", "_"), known)
+        words = f"{words}; {hint}" if hint else words
     _fail(f"{printable(words[:1].lower() + words[1:])}; see {_command()[0]} --help.")
+
+
+def _hint(word: str, known: dict[str, str]) -> str:
+    """What is said of a word that is none of the options, which are ``known`` by their arguments' names; empty where nothing is."""
+    said = told_of(word, known).partition(";")[0]
+    # Of what functions are told only holds here what speaks of options alone.
+    if said and all(name in known for name in re.findall(r"(\w+)=", said)) and "array" not in said:
+        return re.sub(r'(\w+)=(?:True|"(\w+)")?', lambda found: " ".join(filter(None, (known[found[1]], found[2]))), said)
+    if meant := meant_by(word, known):
+        return f"that is {known[meant]} here"
+    near = closest(word, known)
+    return f"the nearest is {known[near]}" if near else ""
 
 
 def _fail(sentence: str, code: int = 2) -> NoReturn:
