@@ -31,12 +31,21 @@ def complex_of(dtype: str | np.dtype) -> str:
     return np.result_type(np.dtype(dtype), np.complex64).str
 
 
+def numpys(dtype: object) -> np.dtype:
+    """NumPy's dtype of what stands for one, PyTorch's own too; TypeError where it has none, as for bfloat16."""
+    foreign = type(dtype).__name__ == "dtype" and not isinstance(dtype, np.dtype)
+    found = np.dtype(str(dtype).rpartition(".")[2] if foreign else dtype)  # type: ignore[call-overload]
+    if found.type.__module__ != "numpy":
+        raise TypeError(f"{dtype} is not NumPy's")
+    return found
+
+
 def floating(dtype: object, name: str = "dtype") -> tuple[str, str]:
     """What sums are formed in, and returned as, where ``dtype`` is asked for; twice "" for None: what `sum_dtype` says."""
     if dtype is None:
         return "", ""
     try:
-        kind = np.dtype(dtype)  # type: ignore[call-overload]
+        kind = numpys(dtype)
     except (TypeError, ValueError):
         kind = np.dtype(object)
     if kind.kind not in "fc" or kind.itemsize > {"f": 8, "c": 16}[kind.kind]:

@@ -33,10 +33,19 @@ def default_device() -> str:
 
 
 def threads() -> int:
-    """CPU threads to use: ``FOOTPRINT_THREADS``, or every core this process may run on."""
-    text = os.environ.get("FOOTPRINT_THREADS", "")
-    if text.isdigit() and int(text) > 0:
+    """CPU threads to use: ``FOOTPRINT_THREADS``, or every core this process may run on.
+
+    Raises
+    ------
+    ArgumentError
+        For what is no number of threads.
+    """
+    text = os.environ.get("FOOTPRINT_THREADS", "").strip()
+    if text.isdecimal() and int(text) > 0:
         return int(text)
+    if text:
+        fix = "change the environment variable; without it every core is used"
+        raise ArgumentError("FOOTPRINT_THREADS", repr(text), "a whole number above 0", fix)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

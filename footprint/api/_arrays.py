@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,7 +18,7 @@ from footprint.backend.arrays import kind_of as array_kind
 from footprint.backend.device import Device, parse
 from footprint.backend.fft.base import with_fft
 from footprint.backend.registry import choose_device, device_array, device_limits, empty_on
-from footprint.dtypes import ACCEPTED, COMPLEX
+from footprint.dtypes import ACCEPTED, COMPLEX, numpys
 from footprint.errors import ArgumentError, ShapeError
 from footprint.plan.ready import READY, SHARE, with_room
 from footprint.plan.results import RESULTS
@@ -88,6 +89,10 @@ def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
         # A matrix stays one however it is indexed, and no kernel takes a masked array, even one that has nothing masked.
         data: Any = np.asarray(array) if isinstance(array, np.matrix) or is_masked_array(array) else array
         kind = "numpy"
+    elif (name_of := _numpys_lack(array)) and hasattr(array, "__dlpack__"):
+        raise ArgumentError(
+            name, f"{kind_of(array)} of {name_of}, which NumPy lacks", "an array of plain numbers", _wider(array, name_of)
+        )
     elif hasattr(array, "__cuda_array_interface__"):
         data, device = device_array(array)
     elif hasattr(array, "__dlpack__"):
@@ -96,10 +101,8 @@ def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
         except (BufferError, RuntimeError, TypeError) as error:
             # Tensors with a gradient, numbers that NumPy does not have, memory it cannot reach; arrays of JAX while it traces.
             said = str(error).strip().partition("\n")[0].rstrip(".")
-            traced = isinstance(error, TypeError) and hasattr(array, "aval")
-            fix = "call the function outside jax.jit, or through jax.pure_callback" if traced else ""
             got = f"{kind_of(array)} that is not handed over ({said})"
-            raise ArgumentError(name, got, "an array of plain numbers in the host's memory", fix) from error
+            raise ArgumentError(name, got, "an array of plain numbers in the host's memory") from error
     elif hasattr(array, "__array__") or hasattr(array, "__array_interface__") or isinstance(array, _LIKE_ARRAYS):
         try:
             data, kind = np.asarray(array), "numpy"
@@ -118,9 +121,31 @@ def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
     else:
         raise ArgumentError(name, kind_of(array), "an array", _as_array(array))
     if data.dtype.kind not in kinds:
-        fix = "give .real and .imag one after the other" if data.dtype.kind == "c" else ""
+        fix = {"c": "give .real and .imag one after the other", "V": _wider(data, data.dtype.name)}.get(data.dtype.kind, "")
         raise ShapeError(name, f"dtype {data.dtype}", f"{'' if 'c' in kinds else 'real '}numbers: float, integer or bool", fix)
     return Array(data, kind, device)
+
+
+def _numpys_lack(array: Any) -> str:
+    """What an array's dtype is called where NumPy has no such numbers, as bfloat16; else empty, also for other words."""
+    kind = getattr(array, "dtype", None)
+    # Libraries have dtypes of all sorts; their last word is the number's.
+    name = kind.name if isinstance(kind, np.dtype) else str(kind).rpartition(".")[2]
+    if not re.fullmatch(r"(bfloat|float|complex|u?int)\d\w*", name):
+        return ""
+    try:
+        numpys(name)
+    except TypeError:
+        return name
+    return ""
+
+
+def _wider(array: Any, name: str) -> str:
+    """What makes numbers that NumPy has of those of a dtype that it lacks; empty where they are none."""
+    wide = next((wide for part, wide in (("complex", "complex64"), ("float", "float32"), ("int", "int8")) if part in name), "")
+    if hasattr(array, "float"):
+        return f"give its .{ {'complex64': 'cfloat', 'int8': 'char'}.get(wide, 'float') }()" if wide else ""
+    return f'give its .astype("{wide}")' if wide else ""
 
 
 def _as_array(thing: Any) -> str:
@@ -142,7 +167,7 @@ def described(shape: Any, dtype: Any, name: str = "shape", kinds: str = ACCEPTED
     if min(lengths, default=0) < 0:
         raise ShapeError(name, lengths, "lengths of 0 or more")
     try:
-        kind = np.dtype(dtype)
+        kind = numpys(dtype)
     except (TypeError, ValueError):
         kind = np.dtype(object)
     if kind.kind not in kinds:

@@ -16,7 +16,7 @@ from footprint.api._method import Made, made_by
 from footprint.api._recall import fresh, looks, recall, remember, replay, values_decide
 from footprint.api._sides import ALONE, Beside, arrays_beside, is_given
 from footprint.api._turned import turned, turned_back
-from footprint.api._units import in_unit, is_quantity, plain, unmasked
+from footprint.api._units import in_unit, is_quantity, plain, refuse_parts, unmasked
 from footprint.backend.arrays import NUMPY, kind_of
 from footprint.dtypes import COMPLEX, complex_of, floating, sum_dtype
 from footprint.errors import ArgumentError, choose
@@ -140,6 +140,8 @@ def filtered(
     if found is not None:
         return found
     how = Asked.of(*words)
+    if type(image) is not np.ndarray:
+        refuse_parts(image, "image", "and its .mask as masked=", True)
     data, mask_of_image = (image, None) if type(image) is np.ndarray else unmasked(image)
     if mask_of_image is not None:
         if beside[0] is not None:

@@ -46,7 +46,8 @@ def fits_header(header: Any) -> Any:
     if isinstance(header, Header):
         return header
     if not isinstance(header, Mapping):
-        raise ArgumentError("header", kind_of(header), "a FITS header, or a mapping of its keywords to values")
+        fix = "give its .to_header()" if hasattr(header, "to_header") else ""
+        raise ArgumentError("header", kind_of(header), "a FITS header, or a mapping of its keywords to values", fix)
     cards = Header()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

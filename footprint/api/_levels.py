@@ -191,11 +191,14 @@ def target(given: Any, name: str, dtype: str, image: Image, others: Sequence[Arr
         sink = Taker(lambda region, block: given.write(slice(region[0].start, region[0].stop), block))
         takes = given.host_bytes(dtype) if hasattr(given, "host_bytes") else 0
         return Stream(sink, ArraySpec(image.spec.shape, dtype), lambda block: takes)
+    made = f'{name}=numpy.empty(image.shape, "{dtype}")'
+    if isinstance(given, int | float | np.generic):
+        raise ArgumentError(name, repr(given), f"an array to be filled, {dtype} {image.spec.shape}", f"give {made}")
     seen = receive(given, name)
     fits = np.dtype(seen.data.dtype).kind == "f" if floating else seen.data.dtype == np.dtype(dtype)
     if tuple(seen.data.shape) != image.spec.shape or not fits:
         wanted = "a floating dtype" if floating else dtype
-        raise ShapeError(name, f"{seen.data.dtype} {tuple(seen.data.shape)}", f"{wanted} {image.spec.shape}")
+        raise ShapeError(name, f"{seen.data.dtype} {tuple(seen.data.shape)}", f"{wanted} {image.spec.shape}", f"give {made}")
     check_writable(seen, given, name)
     if isinstance(image.face, Array) and shared(image.face, seen):
         raise ArgumentError(name, "memory shared with image", "an array of its own")

@@ -12,7 +12,7 @@ from footprint.api._arrays import Memory, described, finished, receive, shared, 
 from footprint.api._call import Described, call
 from footprint.api._recall import again, looks, remember_turned
 from footprint.api._turned import Order, free_first, plan_turned, turned, turned_back
-from footprint.api._units import in_unit, is_quantity, plain
+from footprint.api._units import in_unit, is_quantity, plain, refuse_parts
 from footprint.api._window import asked, number, target_of
 from footprint.errors import ShapeError
 from footprint.kernels.common.borders import NONE
@@ -66,6 +66,8 @@ def _run(verb: str, image: Any, options: Any, op_of: OpOf, cval: Any, out: Any, 
     if isinstance(image, Described):
         return op_of(image.spec, True, cval)
     kind, out = asked(out)
+    if type(image) is not np.ndarray:
+        refuse_parts(image, "input", keeps_unit=True)
     if type(image) is not np.ndarray and is_quantity(image):
         values, unit = plain(image, "input")
         # In `options` the constant has its unit, so that they are no look of this call.

@@ -44,6 +44,9 @@ def weights_of(
     kind = complex_of(sum_dtype(dtype)) if np.dtype(seen.spec.dtype).kind == "c" else sum_dtype(dtype)
     if scaled:
         values = np.asarray(on_host(seen.data))
+        if not np.isfinite(values).all():
+            fix = "replace them, by 0 where a tap is to count nothing"
+            raise ArgumentError("mask", "weights that are NaN or infinite", "finite weights, by whose sum results are scaled", fix)
         if not all(map(has_sum, values if several else [values])):
             raise ArgumentError("mask", "weights whose sum is 0 or close to it", *_NO_SUM)
     if several and flip and len(seen.spec.shape):

@@ -11,7 +11,7 @@ from footprint.api._call import Described, call
 from footprint.api._recall import again, looks, remember_turned
 from footprint.api._tomo import numbers
 from footprint.api._turned import Order, free_first, plan_turned, turned, turned_back
-from footprint.api._units import in_unit, is_quantity, plain
+from footprint.api._units import in_unit, is_quantity, plain, refuse_parts
 from footprint.api._window import asked, axes_of, each, mode_of, number, placed, target_of, whole
 from footprint.errors import ArgumentError, ShapeError
 from footprint.kernels.common.borders import NONE
@@ -52,6 +52,8 @@ def ranked(verb: str, image: Any, rank: Any, how: Window, out: Any, memory: Memo
     found = again(look, [image], out) if out is not image else None
     if found is not None:
         return found
+    if type(image) is not np.ndarray:
+        refuse_parts(image, "input", keeps_unit=True)
     if type(image) is not np.ndarray and is_quantity(image):
         values, unit = plain(image, "input")
         into = lambda out: (kind or None) if out is None else out

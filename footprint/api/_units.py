@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from footprint.errors import ArgumentError
+from footprint.units import kind_of
 
 
 @functools.lru_cache(64)
@@ -45,14 +46,40 @@ def refuse_more(array: Any, name: str) -> None:
                 name, f"a Quantity in {array.unit}, whose unit the result would lack", "a plain array", "give its .value"
             )
         return
-    if not _is_of(type(array), "astropy.nddata"):  # type: ignore[arg-type]
+    refuse_parts(array, name)
+
+
+def refuse_parts(array: Any, name: str, mask: str = "filled where its .mask is set", keeps_unit: bool = False) -> None:
+    """Raise where what of astropy's is no array itself holds one, and with it what the result would lack.
+
+    Parameters
+    ----------
+    array, name
+        As it is given.
+    mask
+        What is to be done about a mask: to fill it by NaN is right only where NaN is left out.
+    keeps_unit
+        Whether the result has the unit of a Quantity.
+    """
+    kind: Any = type(array)
+    if _is_of(kind, "astropy.io.fits.hdu.hdulist"):
+        raise ArgumentError(name, "an HDUList", "the array of one of its HDUs", "give hdus[0].data")
+    if _is_of(kind, "astropy.nddata.nduncertainty"):
+        deviation = getattr(array, "uncertainty_type", "std") == "std" or name != "noise"
+        way = ".array" if deviation else ".represent_as(astropy.nddata.StdDevUncertainty).array"
+        raise ArgumentError(name, kind_of(array), "a plain array", f"give its {way}")
+    if not _is_of(kind, "astropy.nddata"):
         return
     lost = [part for part in ("mask", "uncertainty") if getattr(array, part, None) is not None]
+    fixes = ["give its .data", mask] if "mask" in lost else ["give its .data"]
     if str(getattr(array, "unit", None) or ""):
         lost.insert(0, "unit")
+        if keeps_unit:
+            fixes[0] += ", or its .data << its .unit to keep the unit"
     if lost:
-        what = f"{type(array).__name__} with {' and '.join(lost)}, which the result would lack"
-        raise ArgumentError(name, what, "a plain array", "give its .data, with numpy.nan where its mask is set")
+        *first, last = lost
+        what = f"{kind_of(array)} with {' and '.join(filter(None, (', '.join(first), last)))}, which the result would lack"
+        raise ArgumentError(name, what, "a plain array", ", ".join(fixes))
 
 
 def plain(array: Any, name: str, unit: Any = None) -> tuple[Any, Any]:

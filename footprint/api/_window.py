@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from footprint.api._arrays import Array, check_writable, output, receive
+from footprint.dtypes import numpys
 from footprint.errors import ArgumentError, ShapeError
 from footprint.kernels.common.borders import border
 from footprint.spec import ArraySpec
@@ -86,10 +87,10 @@ def asked(given: Any) -> tuple[str, Any]:
     """A filter's ``output``: the dtype asked for, "" where none is, and the array given."""
     if isinstance(given, int | float):
         raise ArgumentError("output", repr(given), "an array, or a dtype such as 'float32'")
-    if given is None or not isinstance(given, type | str | np.dtype):
+    if given is None or not (isinstance(given, type | str) or type(given).__name__ == "dtype" or isinstance(given, np.dtype)):
         return "", given
     try:
-        return np.dtype(given).str, None
+        return numpys(given).str, None
     except TypeError:
         raise ArgumentError("output", repr(given), "an array, or a dtype such as 'float32'") from None
 

@@ -10,7 +10,7 @@ from footprint.answers import check_keywords
 from footprint.api._arrays import Array, Memory, described, finished, on_host, output, receive, shared, where
 from footprint.api._call import call, plan_verb
 from footprint.api._recall import again, looks, remember
-from footprint.api._units import in_unit, is_quantity, plain
+from footprint.api._units import in_unit, is_quantity, plain, refuse_parts
 from footprint.errors import ArgumentError, ShapeError, choose
 from footprint.kernels.common.borders import is_border, numpy_border, shows_borders
 from footprint.ops.gather import Gather, Scattered
@@ -109,6 +109,8 @@ def pad(
     found = again(look, [array, *given], out)
     if found is not None:
         return found
+    if type(array) is not np.ndarray:
+        refuse_parts(array, "array", keeps_unit=True)
     if type(array) is not np.ndarray and is_quantity(array):
         values, unit = plain(array, "array")
         name = "end_values" if mode == "linear_ramp" else "constant_values"

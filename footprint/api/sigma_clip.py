@@ -12,7 +12,7 @@ from footprint.api._blank import blanked
 from footprint.api._call import call, planned
 from footprint.api._image import foretold, from_file, host, see
 from footprint.api._recall import looks, recall, remember, replay
-from footprint.api._units import unmasked
+from footprint.api._units import refuse_parts, unmasked
 from footprint.errors import ShapeError, flag
 from footprint.kernels.sigma_clip.contract import COUNT, HIGH, ITERATIONS, LOW, MEAN, MEDIAN, STD
 from footprint.ops.sigma_clip import SigmaClip, as_rows, check_maxiters, check_positive
@@ -102,6 +102,7 @@ def sigma_clip(
     # One without a finite pixel goes on to the error.
     if known is not None and replay(known, [image], [stats, counts]) and counts[COUNT]:
         return clip_of(stats, counts, None)
+    refuse_parts(image, "image", "with numpy.nan where its .mask is set")
     pixels, mask = unmasked(image)
     seen = see(pixels, flat=True)
     if mask is not None:

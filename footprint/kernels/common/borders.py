@@ -71,7 +71,7 @@ def border(name: object, argument: str = "boundary", readers: str = "ndimage") -
         )
     else:
         wanted, reflect, other = BORDERS, 'cba|abcd|dcb as in scipy.ndimage (numpy.pad\'s "symmetric")', (
-            '"mirror" is dcb|abcd|cba (numpy.pad\'s "reflect")'
+            '"mirror" is dcb|abcd|cba (the "reflect" of numpy.pad and PyTorch)'
         )  # fmt: skip
     fix = f'"reflect" is {reflect}, {other}'
     if isinstance(name, int) or "BORDER_" in str(name):
@@ -90,8 +90,8 @@ def numpy_border(name: object, argument: str) -> str:
 
 # What "reflect" means, told beneath the table.
 _MEANS = {
-    "ndimage": 'c b a|abcd|d c b, as in scipy.ndimage; "mirror" is numpy.pad\'s "reflect"',
-    "numpy": 'd c b|abcd|c b a, as in numpy.pad; "symmetric" is scipy.ndimage\'s "reflect"',
+    "ndimage": 'c b a|abcd|d c b, as in scipy.ndimage; "mirror" is the "reflect" of numpy.pad and PyTorch',
+    "numpy": 'd c b|abcd|c b a, as in numpy.pad and PyTorch; "symmetric" is scipy.ndimage\'s "reflect"',
 }
 _SECTION = re.compile(r"\n *\w+\n *-{3,}\n")
 

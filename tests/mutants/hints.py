@@ -1,0 +1,34 @@
+"""Faults in what errors propose, and in what they take for a mistake."""
+
+from tests.mutants import Mutant
+
+MUTANTS = [
+    Mutant(
+        "footprint/errors.py",
+        "max(len(given), len(names[name])) // 4",
+        "max(len(given), len(names[name])) // 2",
+        ("tests/unit/test_hints.py::test_no_name_is_proposed_that_is_not_close",),
+        "names are proposed that share half of their letters",
+    ),
+    Mutant(
+        "footprint/elsewhere.py",
+        '("flood", word): _SIGMAS',
+        '("radii", word): _SIGMAS',
+        ("tests/unit/test_hints.py::test_words_of_astropy_photutils_and_pytorch",),
+        "an absolute threshold is taken for multiples of the noise",
+    ),
+    Mutant(
+        "footprint/api/_mask.py",
+        "if not np.isfinite(values).all():",
+        "if False:",
+        ("tests/unit/test_hints.py::test_weights_that_are_no_numbers_are_not_taken_for_a_sum_of_0",),
+        "weights of NaN are said to sum to 0",
+    ),
+    Mutant(
+        "footprint/settings.py",
+        "if text.isdecimal() and int(text) > 0:",
+        "if text.isdecimal():",
+        ("tests/unit/test_hints.py::test_a_number_of_threads_that_is_none_is_refused",),
+        "no threads at all are asked for",
+    ),
+]
