@@ -95,7 +95,7 @@ def _outside(given: Sequence[Any], along: bool, said: str) -> str:
     if "trace" not in said.lower():
         return ""
     flat = [one for some in given for one in (some if isinstance(some, tuple | list) else (some,))]
-    traced = next((one for one in flat if hasattr(one, "aval") and type(one).__name__.endswith("Tracer")), None)
+    traced = next((one for one in flat if hasattr(one, "aval") and "Trace" in type(one).__name__), None)
     if traced is None:
         return ""
     by = _TRACERS.get(type(traced).__name__, "jit")
@@ -106,7 +106,7 @@ def _outside(given: Sequence[Any], along: bool, said: str) -> str:
             "call the function outside jax.grad, or through jax.pure_callback in a jax.custom_vjp, which says what its gradient is"
         )
     fix = "call the function outside jax.jit, or through jax.pure_callback"
-    return fix if getattr(traced, "shape", ()) else f"make it a static argument of jax.jit, or {fix}"
+    return f"make it a static argument of jax.jit, or {fix}" if getattr(traced, "shape", None) == () else fix
 
 
 def _by_name(verb: Callable[..., Any], words: Words, word: Any, first: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
