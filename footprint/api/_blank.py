@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from footprint.api._arrays import Array, Memory, limits_and_budget, on_host
+from footprint.api._axes import without_ones
 from footprint.api._image import Image, see
 from footprint.api._units import unmasked
 from footprint.dtypes import kernel_dtype, native
@@ -36,22 +37,27 @@ class Pixels:
     mask: Any = None
 
 
-def unwrap(image: Any) -> Pixels:
-    """The pixels of a masked array, a Quantity, a CCDData or NDData, or a FITS HDU; anything else as it is. Nothing is copied."""
+def unwrap(image: Any, name: str = "image") -> Pixels:
+    """The pixels of a masked array, a Quantity, a CCDData or NDData, or a FITS HDU; anything else as it is. Nothing is copied.
+
+    What has a header or a WCS of its own also has the axes of length 1 that these speak of: pixels are without them.
+    """
     image, mask = unmasked(image)
     if mask is not None:
-        return replace(unwrap(image), mask=mask)
+        return replace(unwrap(image, name), mask=mask)
     if isinstance(image, np.ndarray) and hasattr(image, "unit") and hasattr(image, "value"):
         return Pixels(image.value, unit=image.unit)
     kinds = [f"{kind.__module__}.{kind.__name__}" for kind in type(image).__mro__]
     if any(kind.startswith("astropy.io.fits.hdu.") and kind.endswith(".HDUList") for kind in kinds):
-        raise ArgumentError("image", "an HDUList", "one of its HDUs", "give hdus[0], or footprint.open_image(path)")
+        raise ArgumentError(name, "an HDUList", "one of its HDUs", "give hdus[0], or footprint.open_image(path)")
     if any(kind.startswith("astropy.nddata.") and kind.endswith(".NDData") for kind in kinds):
         header = image.meta if len(image.meta) else None
-        inner = unwrap(image.data)
-        return Pixels(inner.data, header, image.unit or inner.unit, image.wcs, image.mask)
+        inner = unwrap(image.data, name)
+        data, mask = (without_ones(one, name, "give that of one plane") for one in (inner.data, image.mask))
+        return Pixels(data, header, image.unit or inner.unit, image.wcs, mask)
     if any(kind.startswith("astropy.io.fits.hdu.") for kind in kinds) and hasattr(image, "header"):
-        return Pixels(image.data, image.header)
+        fix = "open_image(path, plane=...) opens one plane, and hdu.data[...] together with header=hdu.header is one"
+        return Pixels(without_ones(image.data, name, fix), image.header)
     return Pixels(image)
 
 

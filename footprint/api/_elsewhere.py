@@ -202,7 +202,7 @@ def others_of(
         raise ArgumentError("measure_on", got, "images with different names", "give a mapping {name: image}" if names else "")
     found = []
     for number, (name, one) in enumerate(named, 1):
-        held = unwrap(one)
+        held = unwrap(one, "measure_on")
         plain = see(held.data, "measure_on")
         if plain.spec.shape != image.spec.shape:
             raise ShapeError("measure_on", f"{name!r} of shape {plain.spec.shape}", f"the image's {image.spec.shape}")

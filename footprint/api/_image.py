@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from footprint.api._arrays import Array, Progress, receive, where
+from footprint.api._axes import one_of
 from footprint.api._call import Described, Face, Stream
 from footprint.errors import ShapeError
 from footprint.ops.sigma_clip import as_rows
@@ -69,7 +70,7 @@ def see(image: Any, name: str = "image", flat: bool = False) -> Image:
     array = receive(image, name)
     shape = tuple(array.data.shape)
     if not flat and len(shape) != 2:
-        raise ShapeError(name, f"shape {shape}", "(n_y, n_x)", "pick a plane")
+        raise ShapeError(name, f"shape {shape}", "(n_y, n_x)", one_of(name, shape))
     rows = as_rows(shape, name)
     data = array.data
     if shape != rows:

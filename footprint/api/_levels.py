@@ -143,7 +143,7 @@ def _without_mesh(cells: Cells) -> None:
 
 
 def _map(name: str, value: Any, image: Image, sky: Sky) -> Image:
-    given = unwrap(value)
+    given = unwrap(value, name)
     if given.mask is not None:
         raise ArgumentError(name, "a map with a mask", "a plain one", "put NaN where there is no data")
     seen = see(_spread(name, given.data, image), name)

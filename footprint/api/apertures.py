@@ -210,7 +210,7 @@ def _value(name: str, value: Any, image: Image) -> Image | float:
         raise ArgumentError(name, repr(value), "a number or a map")
     if not hasattr(value, "read") and not isinstance(value, Sequence) and np.ndim(value) == 0:
         return _number(name, value)
-    seen = see(unwrap(value).data, name)
+    seen = see(unwrap(value, name).data, name)
     if seen.spec.shape != image.spec.shape:
         raise ShapeError(name, f"shape {seen.spec.shape}", f"the image's {image.spec.shape}")
     if np.dtype(kernel_dtype(seen.spec.dtype)).kind != "f":

@@ -201,7 +201,7 @@ def sinks(job: Job, planes: int, source: Any, overwrite: bool) -> Iterator[Calla
     """What takes labels, background and noise of a plane, by its number; nothing for those that are not wanted."""
     from footprint.dtypes import kernel_dtype
 
-    dtype, header = kernel_dtype(source.dtype.str), source.header
+    dtype, header = kernel_dtype(source.dtype.str), source.header if planes == 1 else source.file_header
     special = {"labels": ("int32", _label_header(header))}
     with ExitStack() as stack:
         found = {}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 import warnings
 from typing import Any
 
+from footprint.api._axes import moved, sky_axes
 from footprint.api._header import add_history, beams_untold
 
 _BEAM = ("BMAJ", "BMIN", "BPA", "CASAMBM")
@@ -33,12 +33,8 @@ def filtered_header(
         In pixels, where the mask is a circular Gaussian whose weights add up to 1: its beam and the image's are combined.
     """
     made = header.copy()
-    for axis, by in zip((2, 1), shift):
-        for key in [key for key in made if re.fullmatch(rf"CRPIX{axis}[A-Z]?|LTV{axis}", key)] if by else ():
-            made[key] += by
-        # Without it the reference is pixel 0.
-        for other in [key for key in made if by and re.fullmatch(rf"CTYPE{axis}[A-Z]?", key)]:
-            made.setdefault(f"CRPIX{axis}{other[6:]}", by)
+    for axis, by in zip(sky_axes(header), shift):
+        moved(made, axis, by)
     lines = [f"{how} {mask}, {shape[0]} x {shape[1]} weights"]
     note = ""
     wider = _combined(made, sigma) if sigma is not None else None

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from astropy.io import fits
 
+from footprint.api._axes import whole_shape
 from footprint.errors import FormatError, printable
 from footprint.io.fits_tiles import TiledFrames
 from footprint.io.fits_units import Unit, units
@@ -261,13 +262,17 @@ def writing_bytes(shape: tuple[int, ...], dtype: np.dtype, given: Any) -> int:
 
 
 def create(path: str | os.PathLike[str], shape: tuple[int, ...], dtype: np.dtype, header: Any, history: list[str]) -> RawFrames:
-    """Write the header of an image, or of a cube, and return its rows for writing; float16 is stored as float32."""
+    """Write the header of an image, or of a cube, and return its rows for writing; float16 is stored as float32.
+
+    Axes of length 1 that the given header has are in the file, too: what it says of them then has its place.
+    """
     on_disk, flip = _stored(dtype)
     cards = fits.Header()
     cards["SIMPLE"] = True
     cards["BITPIX"] = 8 * on_disk.itemsize * (-1 if on_disk.kind == "f" else 1)
-    cards["NAXIS"] = len(shape)
-    for axis, length in enumerate(reversed(shape), 1):
+    whole = whole_shape(shape, header)
+    cards["NAXIS"] = len(whole)
+    for axis, length in enumerate(reversed(whole), 1):
         cards[f"NAXIS{axis}"] = length
     if flip:
         cards["BSCALE"], cards["BZERO"] = 1, -128 if dtype == np.int8 else 1 << (8 * on_disk.itemsize - 1)

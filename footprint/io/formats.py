@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from footprint.api._axes import kept_axes
 from footprint.errors import FormatError, ShapeError
 from footprint.io.frames import Frames
 from footprint.io.inflated import first_bytes, is_gzip
@@ -184,10 +185,7 @@ FORMATS = (
 
 def _useful(shape: tuple[int, ...], last: tuple[int, ...] | None = None) -> tuple[int, ...]:
     """Drop axes of length 1, leading ones first, until two are left; ``last`` axes stay whatever their length."""
-    kept = list(shape)
-    while len(kept) > 2 and 1 in (kept[:-2] if last is not None else kept):
-        kept.remove(1)
-    return tuple(kept)
+    return tuple(shape[axis] for axis in kept_axes(shape, 0 if last is None else 2))
 
 
 def _stacked(shape: tuple[int, ...]) -> tuple[int, int, int]:

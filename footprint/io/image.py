@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from footprint.api._axes import plane_header
 from footprint.api._header import Beam, beam_of, celestial, pixel_area, unit_of
 from footprint.errors import ArgumentError, FormatError
 from footprint.io.formats import Planes, format_of, is_stored
@@ -36,13 +37,17 @@ class Image:
     shape, dtype
         ``(n_y, n_x)`` and the dtype in native byte order, after scaling.
     header
-        astropy's FITS header, None for other formats.
+        astropy's FITS header, None for other formats; of a plane of a cube, it says where along the cube's axes the plane lies.
+    file_header
+        The same as it is in the file.
     plane
         Which plane of a cube this is, counted over all leading axes.
     """
 
-    def __init__(self, path: str, frames: Frames, plane: int, header: Any = None) -> None:
-        self.path, self.header, self.plane, self._frames = path, header, plane, frames
+    def __init__(self, path: str, frames: Frames, plane: int, header: Any = None, lead: tuple[int, ...] = ()) -> None:
+        self.path, self.header, self.file_header, self.plane, self._frames = path, header, header, plane, frames
+        if header is not None and lead:
+            self.header = plane_header(header, [int(at) for at in np.unravel_index(plane, lead)])
         self.shape: tuple[int, int] = (frames.shape[1], frames.shape[2])
         self.dtype = np.dtype(frames.dtype)
 
@@ -178,7 +183,7 @@ def open_image(
     """
     name, frames, shape, header = open_planes(path, extension)
     try:
-        return Image(name, frames, _plane_number(name, shape, plane), header)
+        return Image(name, frames, _plane_number(name, shape, plane), header, shape[:-2])
     except BaseException:
         frames.close()
         raise

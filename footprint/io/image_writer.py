@@ -116,7 +116,8 @@ def create_image(
     overwrite
         Replace an existing file.
     header
-        astropy header whose cards a FITS output keeps, except those that describe the old pixels.
+        astropy header whose cards a FITS output keeps, except those that describe the old pixels; and with them the axes of
+        length 1 that its image has.
     attrs
         How it was made; HDF5 keeps it as attributes of ``entry/image``, Zarr as ``footprint``, FITS as HISTORY.
 

@@ -270,10 +270,9 @@ def test_a_mesh_and_maps(monkeypatch, capsys, image, tmp_path):
     assert code == 0 and len(table) == 2 and report["background_by"] == "mesh" and report["save_noise"] == str(noise)
     assert table.meta["box"] == 20 and table.meta["filter_size"] == 5 and "clip_std" not in table.meta
     header = fits.getheader(level)
-    assert header["BUNIT"] == "Jy/beam" and "CRVAL1" in header and fits.getdata(noise).shape == (120, 130)
-    assert (
-        np.array_equal(table["noise"], fits.getdata(noise)[table["y_peak"], table["x_peak"]]) and table["noise"].unit == "Jy/beam"
-    )
+    assert header["BUNIT"] == "Jy/beam" and "CRVAL1" in header and fits.getdata(noise).shape == (1, 1, 120, 130)
+    there = fits.getdata(noise)[0, 0, table["y_peak"], table["x_peak"]]
+    assert np.array_equal(table["noise"], there) and table["noise"].unit == "Jy/beam"
     maps = ["--background-map", level, "--noise-map", noise]
     code, printed = run(monkeypatch, capsys, *options, *maps, "-o", two)
     again = Table.read(two)
