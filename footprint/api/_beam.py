@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from footprint.api._flux import parse_unit
-from footprint.api._header import Beam, beam_of, celestial, fits_header, unit_of
-from footprint.errors import ArgumentError
+from footprint.api._header import (
+    Beam,
+    beam_of,
+    celestial,
+    doubtful_beam,
+    fits_header,
+    pixel_area,
+    unit_of,
+    unscaled,
+    unturned,
+)
+from footprint.errors import ArgumentError, warn
 
 _FWHM = math.sqrt(8 * math.log(2))
 _DOUBLE = np.dtype(np.float64)
@@ -30,6 +41,10 @@ _SAMPLED = 1.0
 _FLAT = 0.01
 # What its samples' covariance may be off by, beside the beam's.
 _OFF = 1e-3
+# Times at most that a narrow Gaussian is made anew until its samples are right; where a beam is only named; and lines of all times.
+_TURNS, _FEW, _MOST = 200, 20, 1 << 20
+# Standard deviations across a Gaussian's ridge beyond which nothing adds to sums in float64, and lines that are summed at once.
+_SEEN, _LINES = 9, 1 << 12
 
 
 @dataclass(frozen=True)
@@ -97,22 +112,34 @@ def beam_mask(header: Any, target: Any, shape: tuple[int, ...], unit: str = "") 
         raise ArgumentError(
             "header", "CASAMBM, a beam for every channel", "one beam", "match planes whose own beam is in their header"
         )
-    own = beam_of(header, None)
+    own = beam_of(header, pixel_area(sky))
     if own is None:
         raise ArgumentError("header", "no beam", "BMAJ, BMIN and BPA in degrees")
+    if missing := unscaled(header):
+        told = f"no {' and no '.join(missing)}"
+        raise ArgumentError("header", told, "the size of pixels, which gives the beam in pixels", "without it a pixel is 1 degree")
+    if own.major >= _WIDEST:
+        raise ArgumentError("header", f"a BMAJ of {own.major:.6g} degrees", f"BMAJ and BMIN in degrees, below {_WIDEST:g}")
     inverse = np.linalg.inv(np.asarray(sky.pixel_scale_matrix, float)[[sky.wcs.lng, sky.wcs.lat]])
-    sampled = _between(own, wanted, inverse)
-    if sampled is None:
-        inside = np.linalg.eigvalsh(_covariance(wanted) - _covariance(own))[0] >= -_EQUAL * own.minor**2
-        close = ", by enough for its pixels to tell the two apart" if inside else ""
-        fix = f"the smallest round beam that will do is about {_words(_smallest(own, inverse))}"
+    doubt, widest = doubtful_beam(own.pixels, math.prod(shape)), _WIDER * max(shape)
+    between = _between(own, wanted, inverse)
+    width = 0 if between is None else 2 * max(_reach(between)) + 1
+    if width > widest:
+        got = f"a beam of {_words(wanted)}, whose mask is {width} pixels wide"
+        raise ArgumentError("target", got, f"one that the image's {max(shape)} pixels hold", doubt or "beams are given in degrees")
+    covariance = None if between is None else _sampled(between, inverse @ _covariance(wanted) @ inverse.T)
+    if between is None or covariance is None:
+        close = ", by enough for its pixels to tell the two apart" if between is not None else ""
+        # Of a beam that cannot be meant nothing is worth looking for.
+        least = None if doubt else _smallest(own, inverse, widest)
+        fix = doubt if least is None else f"the smallest round beam that will do is about {_words(least)}"
         raise ArgumentError(
             "target", f"a beam of {_words(wanted)}", f"one that the image's, {_words(own)}, lies within{close}", fix
         )
-    covariance, half = sampled
-    if 2 * max(half) + 1 > _WIDER * max(shape):
-        got = f"a beam of {_words(wanted)}, whose mask is {2 * max(half) + 1} pixels wide"
-        raise ArgumentError("target", got, f"one that the image's {max(shape)} pixels hold", "beams are given in degrees")
+    half = _reach(between)
+    for sentence in (doubt, unturned(header, own)):
+        if sentence:
+            warn(sentence)
     areas = wanted.major * wanted.minor / (own.major * own.minor)
     gain = _gain(unit or unit_of(header), areas)
     if unit and unit_of(header) and gain != _gain(unit_of(header), areas):
@@ -120,27 +147,46 @@ def beam_mask(header: Any, target: Any, shape: tuple[int, ...], unit: str = "") 
     return BeamMask((2 * half[1] + 1, 2 * half[0] + 1), covariance, gain, wanted, f"beam {_words(wanted)}")
 
 
-def _between(own: Beam, wanted: Beam, inverse: np.ndarray) -> tuple[tuple[float, float, float], tuple[int, int]] | None:
-    """The Gaussian that makes one beam of another, as `_sampled` has it; None where none does."""
+def _between(own: Beam, wanted: Beam, inverse: np.ndarray) -> np.ndarray | None:
+    """The covariance in pixels of the Gaussian that makes one beam of another; None where none does."""
     more = _covariance(wanted) - _covariance(own)
     least, most = np.linalg.eigvalsh(more)
     if least < -_EQUAL * own.minor**2:
         return None
-    in_pixels = inverse @ (more if most > _EQUAL * own.minor**2 else np.zeros((2, 2))) @ inverse.T
-    return _sampled(in_pixels, inverse @ _covariance(wanted) @ inverse.T)
+    # Of pixels that are too small to be meant it is infinite.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return inverse @ (more if most > _EQUAL * own.minor**2 else np.zeros((2, 2))) @ inverse.T
 
 
-def _smallest(own: Beam, inverse: np.ndarray) -> Beam:
-    """The smallest round beam that an image can be given, to half a percent and rounded up to four digits."""
-    width = own.major
-    while True:
+def _smallest(own: Beam, inverse: np.ndarray, widest: int) -> Beam | None:
+    """The smallest round beam that an image can be given, to half a percent and rounded up to four digits.
+
+    None where its mask would be wider than ``widest`` pixels. Widths are bisected: pixels that are much longer than wide take many.
+    """
+
+    def told(steps: int) -> Beam:
         # As it will be read: in arcseconds, of which no more digits are told.
-        unit = 10.0 ** (math.floor(math.log10(3600 * width)) - 3)
-        whole = math.ceil(3600 * width / unit - 1e-6) * unit / 3600
-        told = Beam(whole, whole, 0.0, None)
-        if _between(own, told, inverse) is not None:
-            return told
-        width *= 1.005
+        width = 3600 * own.major * 1.005**steps
+        unit = 10.0 ** (math.floor(math.log10(width)) - 3)
+        whole = math.ceil(width / unit - 1e-6) * unit / 3600
+        return Beam(whole, whole, 0.0, None)
+
+    def will_do(steps: int) -> bool:
+        between = _between(own, told(steps), inverse)
+        if between is None or 2 * max(_reach(between)) + 1 > widest:
+            return False
+        return _sampled(between, inverse @ _covariance(told(steps)) @ inverse.T, _FEW) is not None
+
+    high = 0
+    while not will_do(high):
+        high = max(2 * high, 1)
+        if told(high).major >= _WIDEST:
+            return None
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if will_do(middle) else (middle, high)
+    return told(high)
 
 
 def named_beam(text: str) -> tuple[float, float, float] | None:
@@ -208,30 +254,37 @@ def _samples(covariance: tuple[float, float, float], y: int, half: int) -> np.nd
     return np.exp(-(yy * x * x - 2 * xy * x * y + xx * y * y) / (2 * determinant))
 
 
-def _sampled(wanted: np.ndarray, beam: np.ndarray) -> tuple[tuple[float, float, float], tuple[int, int]] | None:
-    """The covariance whose samples on the pixels have the one that is wanted, and how far they reach along x and y.
+def _reach(wanted: np.ndarray) -> tuple[int, int]:
+    """How far the weights of a covariance in pixels reach along x and y."""
+    if not np.isfinite(wanted).all():
+        return (sys.maxsize,) * 2
+    half = [max(math.ceil(_REACH * math.sqrt(max(float(v), 0.0))), 1 if v > 0 else 0) for v in np.diag(wanted)]
+    return half[0], half[1]
+
+
+def _sampled(wanted: np.ndarray, beam: np.ndarray, turns: int = _TURNS) -> tuple[float, float, float] | None:
+    """The covariance whose samples on the pixels have the one that is wanted.
 
     None where no samples have it, as of a Gaussian that is flat along a slanted axis. One narrower than a pixel is wider than its
     samples, or narrower: it is made the other way until they are right.
     """
-    half = [max(math.ceil(_REACH * math.sqrt(max(v, 0.0))), 1 if v > 0 else 0) for v in np.diag(wanted)]
-    reach = half[0], half[1]
     trial, narrow = wanted.copy(), np.linalg.eigvalsh(wanted)[0]
-    if narrow < _SAMPLED**2 and wanted.any():
-        if narrow < _FLAT and wanted[0, 1]:
-            # Flat along a slanted axis it has no samples.
-            trial = _positive(trial)
-        allowed = _OFF * np.linalg.eigvalsh(beam)[0]
-        off = math.inf
-        for _ in range(200):
-            found = _moments(_three(trial), reach)
-            off = np.abs(found - wanted).max()
-            if off < 1e-3 * allowed:
-                break
-            trial = _positive(trial + (wanted - found))
-        if not off <= allowed:
-            return None
-    return _three(trial), reach
+    if not (narrow < _SAMPLED**2 and wanted.any()):
+        return _three(trial)
+    if narrow < _FLAT and wanted[0, 1]:
+        # Flat along a slanted axis it has no samples.
+        trial = _positive(trial)
+    reach, allowed = _reach(wanted), _OFF * np.linalg.eigvalsh(beam)[0]
+    best, off = trial, math.inf
+    # Of a very long Gaussian that is narrow all the same, the samples are too many to be made so often.
+    for _ in range(min(turns, _MOST // (2 * max(reach) + 1) + _FEW)):
+        found = _moments(_three(trial), reach)
+        if (now := float(np.abs(found - wanted).max())) < off:
+            best, off = trial, now
+        if off < 1e-3 * allowed:
+            break
+        trial = _positive(trial + (wanted - found))
+    return _three(best) if off <= allowed else None
 
 
 def _three(covariance: np.ndarray) -> tuple[float, float, float]:
@@ -245,13 +298,23 @@ def _positive(covariance: np.ndarray) -> np.ndarray:
 
 
 def _moments(covariance: tuple[float, float, float], half: tuple[int, int]) -> np.ndarray:
-    """Second moments of samples, a row at a time."""
-    x = np.arange(-half[0], half[0] + 1, dtype=float)
+    """Second moments of samples, of those within `_SEEN` standard deviations of the ridge in each line across the longer axis."""
+    xx, xy, yy = covariance
+    if xx > yy:
+        return _moments((yy, xy, xx), half[::-1])[::-1, ::-1]
+    # Lines are rows; a covariance without width has one sample in each of them.
+    across = max(xx - xy * xy / yy, 0.0) if yy > 0 else 0.0
+    band = min(math.ceil(_SEEN * math.sqrt(across)) + 2, 2 * half[0])
     sums = np.zeros(4)
-    for y in range(-half[1], half[1] + 1):
-        row = _samples(covariance, y, half[0])
-        one, first = row.sum(), row @ x
-        sums += one, row @ (x * x), first * y, one * y * y
+    for first in range(-half[1], half[1] + 1, _LINES):
+        y = np.arange(first, min(first + _LINES, half[1] + 1), dtype=float)
+        ridge = xy / yy * y if yy > 0 else 0 * y
+        x = np.rint(ridge)[:, None] + np.arange(-band, band + 1)
+        weights = np.exp(-((x - ridge[:, None]) ** 2) / (2 * across)) if across > 0 else (x == np.rint(ridge)[:, None]) * 1.0
+        weights *= (np.exp(-y * y / (2 * yy)) if yy > 0 else (y == 0) * 1.0)[:, None]
+        weights[np.abs(x) > half[0]] = 0.0
+        one, along = weights.sum(1), (weights * x).sum(1)
+        sums += one.sum(), (weights * x * x).sum(), along @ y, one @ (y * y)
     return np.array([[sums[1], sums[2]], [sums[2], sums[3]]]) / sums[0]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from footprint.api._errors import noise_of_both
 from footprint.api._fit import describe_fits
+from footprint.api._header import doubtful_beam
 from footprint.api._light import describe_light
 from footprint.api._search import Search
 from footprint.api._sky import Sky
@@ -35,9 +36,8 @@ def _doubtful(noise: float, clipped: bool, beam: float | None, pixels: int) -> l
     if clipped and np.isnan(noise):
         return ["nothing is found, as squares of the image's values are too large for their noise: divide it by a large number"]
     told = [] if noise > 0 else ["most of the image has no noise above 0, and nothing is found where there is none"]
-    if beam and not 1 <= beam <= pixels:
-        told.append(f"the header's beam covers {beam:.3g} of the image's {pixels} pixels: BMAJ and BMIN are taken for degrees")
-    return told
+    doubt = doubtful_beam(beam, pixels)
+    return [*told, doubt] if doubt else told
 
 
 def catalogue(

@@ -15,6 +15,10 @@ from footprint.units import kind_of
 
 # A card is 80 characters, of which the keyword takes 8.
 _LINE = 72
+# A celestial axis: RA, DEC, or a longitude or latitude such as GLON and ELAT.
+_SKY = re.compile(r"RA--|DEC-|.LON|.LAT|..LN|..LT")
+# A beam is round whose axes differ by no more than this.
+_ROUND = 1.001
 # AIPS leaves the beam of every CLEAN in the history; the last is the image's.
 _AIPS = re.compile(r"BMAJ=\s*(\S+)\s+BMIN=\s*(\S+)\s+BPA=\s*(\S+)")
 
@@ -83,6 +87,16 @@ def celestial(header: Any) -> tuple[Any, str]:
     return wcs, why
 
 
+def unscaled(header: Any) -> list[str]:
+    """The keywords without which a celestial axis of a header has pixels of one degree."""
+    kinds = [re.fullmatch(r"CTYPE(\d+)", str(key)) for key in header]
+    axes = sorted({found[1] for found in kinds if found and _SKY.match(str(header[found[0]]))})
+    told = re.compile(rf"(CD|PC)0*({'|'.join(axes)})_\d+")
+    if any(told.fullmatch(str(key)) for key in header):
+        return []
+    return [f"CDELT{axis}" for axis in axes if f"CDELT{axis}" not in header]
+
+
 def unsaid(header: Any) -> str:
     """What a header does not say of its first two axes that positions hang on, and what counts by FITS's rules; often nothing."""
     scaled = any(re.fullmatch(r"(CD|PC)\d_\d", str(key)) for key in header)
@@ -123,7 +137,16 @@ def pixel_area(wcs: Any) -> float | None:
 
 def beam_of(header: Any, area: float | None) -> Beam | None:
     """The beam of ``BMAJ BMIN BPA``, or of the last AIPS CLEAN line of the history, with ``area`` square degrees a pixel."""
-    numbers = [float("nan"), float("nan"), 0.0]
+    major, minor, angle = _beam_numbers(header)
+    if not (np.isfinite([major, minor]).all() and major > 0 and minor > 0):
+        return None
+    pixels = None if area is None else float(np.pi * major * minor / (4 * np.log(2)) / area)
+    return Beam(major, minor, angle if np.isfinite(angle) else 0.0, pixels)
+
+
+def _beam_numbers(header: Any) -> list[float]:
+    """Major and minor axis and angle in degrees, NaN where a header does not tell."""
+    numbers = [float("nan")] * 3
     for line in _history(header):
         match = _AIPS.search(line)
         if match:
@@ -131,11 +154,21 @@ def beam_of(header: Any, area: float | None) -> Beam | None:
     for i, key in enumerate(("BMAJ", "BMIN", "BPA")):
         if key in header:
             numbers[i] = _number(header.get(key))
-    major, minor, angle = numbers
-    if not (np.isfinite([major, minor]).all() and major > 0 and minor > 0):
-        return None
-    pixels = None if area is None else float(np.pi * major * minor / (4 * np.log(2)) / area)
-    return Beam(major, minor, angle if np.isfinite(angle) else 0.0, pixels)
+    return numbers
+
+
+def unturned(header: Any, beam: Beam | None) -> str:
+    """That a header does not say how its beam lies, where that is told by its axes; often nothing."""
+    if beam is None or beam.major <= beam.minor * _ROUND or np.isfinite(_beam_numbers(header)[2]):
+        return ""
+    return "the header has no BPA: the major axis of its beam is taken to point north"
+
+
+def doubtful_beam(area: float | None, pixels: int) -> str:
+    """What makes a beam of ``area`` pixels one that cannot be meant in an image of so many; often nothing."""
+    if not area or 1 <= area <= pixels:
+        return ""
+    return f"the header's beam covers {area:.3g} of the image's {pixels} pixels: BMAJ and BMIN are taken for degrees"
 
 
 def unit_of(header: Any) -> str:

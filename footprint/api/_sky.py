@@ -13,7 +13,7 @@ import numpy as np
 
 from footprint.api._ellipses import OnSky
 from footprint.api._flux import Flux, flux_of, parse_unit
-from footprint.api._header import Beam, beam_of, celestial, fits_header, flat, pixel_area, unit_of, unsaid
+from footprint.api._header import Beam, beam_of, celestial, fits_header, flat, pixel_area, unit_of, unsaid, unturned
 from footprint.api._names import LENGTH, names
 from footprint.api._onsky import Told, on_sky
 from footprint.api._table import Columns
@@ -39,8 +39,8 @@ class Sky:
         Why a header's coordinates cannot be used.
     area
         Of a pixel in square degrees, None where the coordinates do not tell.
-    assumed
-        What the header leaves out, and what then counts.
+    assumed, unturned
+        What the header leaves out of its coordinates and of its beam, and what then counts.
     """
 
     wcs: Any = None
@@ -49,6 +49,7 @@ class Sky:
     problem: str = ""
     area: float | None = None
     assumed: str = ""
+    unturned: str = ""
 
     @property
     def beam_area(self) -> float | None:
@@ -108,6 +109,8 @@ class Sky:
             told.append(f"the catalogue has no ra and dec, since the header's coordinates cannot be used ({why})")
         elif self.assumed:
             told.append(f"positions and sizes on the sky may be wrong: {self.assumed}")
+        if self.unturned:
+            told.append(self.unturned)
         return told
 
     def _place(self, columns: Columns) -> str:
@@ -173,7 +176,9 @@ def sky_of(image: Any, header: Any = None, unit: Any = None, wcs: Any = None) ->
         return sky if unit is None else replace(sky, unit=unit)
     cards = fits_header(header)
     area = pixel_area(found)
-    return Sky(found, parse_unit(unit_of(header)) if unit is None else unit, beam_of(cards, area), why, area)
+    beam = beam_of(cards, area)
+    given = parse_unit(unit_of(header)) if unit is None else unit
+    return Sky(found, given, beam, why, area, unturned=unturned(cards, beam))
 
 
 # What the last few headers say: to find it out takes longer than all other Python of a catalogue.
@@ -189,7 +194,8 @@ def _said_by(header: Any) -> Sky:
         found, why = celestial(cards)
         area = pixel_area(found)
         assumed = unsaid(cards) if found is not None else ""
-        sky = Sky(found, parse_unit(unit_of(header)), beam_of(cards, area), why, area, assumed)
+        beam = beam_of(cards, area)
+        sky = Sky(found, parse_unit(unit_of(header)), beam, why, area, assumed, unturned(cards, beam))
         if text is not None:
             _SAID.put(text, sky, thread)
     return sky

@@ -13,12 +13,14 @@ from footprint.api._filtered import Asked, number, operation, returned
 from footprint.api._header import fits_header, matched_header
 from footprint.api._mask import file_mask
 from footprint.api._method import made_by
+from footprint.api._sides import foretold
 from footprint.api._units import is_quantity
 from footprint.api.convolve import convolve
 from footprint.errors import ShapeError
 from footprint.kernels.common.borders import shows_borders
 from footprint.plan.plan import Plan
 from footprint.plan.slots import Given
+from footprint.spec import ArraySpec
 
 
 @shows_borders("boundary")
@@ -30,6 +32,7 @@ def match_beam(
     boundary: str = "constant",
     cval: float = 0.0,
     nan: str = "propagate",
+    masked: Any = None,
     method: str = "auto",
     dtype: Any = None,
     out: Any = None,
@@ -45,14 +48,14 @@ def match_beam(
     Parameters
     ----------
     image : array (n_y, n_x)
-        As in `convolve`.
+        As in `convolve`; axes of length 1 may precede these two, as radio images have them, and stay.
     header : mapping or astropy.io.fits.Header
         BMAJ, BMIN, BPA (or the last AIPS CLEAN line of its history), celestial coordinates, BUNIT.
     target : (major, minor, angle), float, str or Beam
         Full widths at half maximum in degrees (or with units) and the angle of the major axis from north through east; a number is
         a round beam. Or in words, as for the command: "12arcsec", "12x8,pa=30" (arcsec, if nothing else is said). The ``beam`` of
         an open image and radio_beam's also work.
-    boundary, cval, nan, method, dtype, out, memory, device
+    boundary, cval, nan, masked, method, dtype, out, memory, device
         As in `convolve`; the weights of a rotated Gaussian are not separable.
 
     Returns
@@ -63,8 +66,13 @@ def match_beam(
     Raises
     ------
     ArgumentError
-        No beam or no sky in the header; a target that the image's beam does not lie within, or that is too close to it for the
-        pixels to tell apart.
+        No beam, no sky or no size of a pixel in the header; a target that the image's beam does not lie within, or that is too
+        close to it for the pixels to tell apart.
+
+    Warns
+    -----
+    UserWarning
+        A beam of less than a pixel or larger than the image, as axes in arcseconds make it; a beam that is not round, without BPA.
 
     Examples
     --------
@@ -76,12 +84,33 @@ def match_beam(
     >>> made["BMAJ"], made["BMIN"]
     (0.008, 0.008)
     """
-    if len(found := np.shape(image)) != 2:
-        raise ShapeError("image", f"shape {found}", "(n_y, n_x)", "match a cube plane by plane")
-    mask = beam_mask(header, target, found, str(image.unit) if is_quantity(image) else "")
-    options: dict[str, Any] = {"boundary": boundary, "cval": cval, "nan": nan, "method": method, "dtype": dtype, "out": out}
-    result = convolve(image, mask, memory=memory, device=device, **options)
-    return result, matched_header(fits_header(header), mask)
+    shape, ones = _plane(np.shape(image), "image")
+    mask = beam_mask(header, target, shape, str(image.unit) if is_quantity(image) else "")
+    options: dict[str, Any] = {"boundary": boundary, "cval": cval, "nan": nan, "method": method, "dtype": dtype}
+    if not ones:
+        result = convolve(image, mask, masked=masked, out=out, memory=memory, device=device, **options)
+        return result, matched_header(fits_header(header), mask)
+    whole = (*ones, *shape)
+    if out is not None and np.shape(out) != whole:
+        raise ShapeError("out", f"shape {np.shape(out)}", str(whole))
+    image, masked, into = (one if one is None or np.ndim(one) == 2 else _inner(one, ones) for one in (image, masked, out))
+    result = convolve(image, mask, masked=masked, out=into, memory=memory, device=device, **options)
+    return (result.reshape(whole) if out is None else out), matched_header(fits_header(header), mask)
+
+
+def _plane(shape: tuple[int, ...], name: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The shape of an image, and the axes of length 1 that precede it."""
+    if len(shape) < 2 or any(n != 1 for n in shape[:-2]):
+        plane = ", ".join("k" for _ in shape[:-2])
+        fix = f"match a cube plane by plane, as image[{plane}]" if len(shape) > 2 else ""
+        raise ShapeError(name, f"shape {shape}", "(n_y, n_x)", fix)
+    return shape[-2:], shape[:-2]
+
+
+def _inner(array: Any, ones: tuple[int, ...]) -> Any:
+    """An array's last axes, a view where it has a shape."""
+    held = array if hasattr(array, "shape") else np.asarray(array)
+    return held[(0,) * len(ones)]
 
 
 @shows_borders("boundary")
@@ -94,6 +123,7 @@ def plan_match_beam(
     boundary: str = "constant",
     cval: float = 0.0,
     nan: str = "propagate",
+    masked: Any = None,
     method: str = "auto",
     result: Any = None,
     memory: Memory = None,
@@ -103,7 +133,7 @@ def plan_match_beam(
 
     Parameters
     ----------
-    shape, dtype, boundary, cval, nan, method, result, memory, device
+    shape, dtype, boundary, cval, nan, masked, method, result, memory, device
         As in `plan_convolve`.
     header, target
         As in `match_beam`.
@@ -111,21 +141,21 @@ def plan_match_beam(
     Returns
     -------
     Plan
-        Its inputs are the image and the mask.
+        Its inputs are the image and the mask, then ``masked``.
 
     Examples
     --------
     >>> import footprint as fp
-    >>> header = {"CTYPE1": "RA---SIN", "CTYPE2": "DEC--SIN", "CDELT1": -1e-3, "CDELT2": 1e-3, "BMAJ": 4e-3, "BMIN": 3e-3}
+    >>> header = {"CTYPE1": "RA---SIN", "CTYPE2": "DEC--SIN", "CDELT1": -1e-3, "CDELT2": 1e-3, "BMAJ": 4e-3, "BMIN": 4e-3}
     >>> fp.plan_match_beam((512, 512), header, 8e-3, device="cpu").n_parts
     1
     """
     spec, given = described(shape, dtype)
-    if len(spec.shape) != 2:
-        raise ShapeError("shape", spec.shape, "(n_y, n_x)")
+    spec = ArraySpec(_plane(spec.shape, "shape")[0], spec.dtype)
     mask = beam_mask(header, target, spec.shape)
-    how = Asked.of("same", boundary, result, nan, name="result")
-    op, weights = operation(spec, mask.shape, how, number(cval))
-    made = Described(returned(op.out_specs(spec, weights)[0], how.result), Given())
+    how, beside = Asked.of("same", boundary, result, nan, name="result"), (masked, None)
+    op, weights = operation(spec, mask.shape, how, number(cval), beside=beside)
+    sides = [] if masked is None else [foretold("masked", masked, spec.shape)]
+    made = Described(returned(op.out_specs(spec, weights, *(one.spec for one in sides))[0], how.result), Given())
     way = made_by(method, op, spec, file_mask(mask, weights.dtype), where(device), memory)
-    return planned("convolve", way.op, [Described(spec, given), *way.rest], [made], where(device), memory)
+    return planned("convolve", way.op, [Described(spec, given), *way.rest, *sides], [made], where(device), memory)

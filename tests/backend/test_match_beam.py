@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import time
+import warnings
 
 import numpy as np
 import pytest
 from astropy.io import fits
 
 import footprint as fp
+from footprint.api._beam import _moments
 from footprint.reference import match_beam as reference
 
 PIXEL = 1e-3
@@ -149,5 +152,116 @@ def test_a_quantity_has_its_own_unit():
 
 
 def test_a_cube_is_no_image():
-    with pytest.raises(fp.ShapeError, match=r"image: got shape \(2, 20, 20\), wanted \(n_y, n_x\)"):
+    with pytest.raises(fp.ShapeError, match=r"image: got shape \(2, 20, 20\), wanted \(n_y, n_x\); .* image\[k\]"):
         fp.match_beam(np.zeros((2, 20, 20)), header_of(), 9e-3)
+
+
+WRONG = {"CTYPE1": "RA---SIN", "CTYPE2": "DEC--SIN", "CDELT1": -1 / 3600, "CDELT2": 1 / 3600, "BUNIT": "Jy/beam"}
+WRONG |= {"BMAJ": 8 / 3600, "BMIN": 5 / 3600, "BPA": 30.0}
+
+
+@pytest.mark.parametrize(
+    ("change", "target", "words"),
+    [
+        ({"BMAJ": 8.0, "BMIN": 5.0}, "12arcsec", "4096 pixels: BMAJ and BMIN are taken for degrees"),
+        ({"BMAJ": 8.0, "BMIN": 5.0}, (12.0, 12.0, 0.0), "4096 pixels: BMAJ and BMIN are taken for degrees"),
+        ({"BMAJ": 800.0, "BMIN": 5.0}, "12arcsec", "a BMAJ of 800 degrees"),
+        ({"CDELT1": -300 / 3600}, "8.1arcsec", "covers 0.151 of the image's 4096 pixels"),
+        ({"CDELT1": -20 / 3600, "BMAJ": 8.5 / 3600}, "8.6arcsec", "the smallest round beam that will do is about"),
+        ({"CDELT1": None}, "12arcsec", "no CDELT1, wanted the size of pixels"),
+        ({"CDELT2": None}, "12arcsec", "no CDELT2, wanted the size of pixels"),
+        ({"CDELT1": None, "CDELT2": None}, "12arcsec", "no CDELT1 and no CDELT2, wanted"),
+    ],
+)
+def test_a_header_that_cannot_be_meant_is_refused_at_once(change, target, words):
+    """Looking for the smallest beam that would do took minutes, in turns and pixels without number."""
+    header = {key: value for key, value in (WRONG | change).items() if value is not None}
+    began = time.process_time()
+    with pytest.raises(fp.ArgumentError) as caught:
+        fp.match_beam(np.ones((64, 64), "f4"), header, target, device="cpu")
+    assert words in str(caught.value) and time.process_time() - began < 3
+    if "smallest" in words:
+        named = float(str(caught.value).split("will do is about ")[1].split(" x ")[0])
+        assert 8.6 < named < 30
+        fp.match_beam(np.ones((64, 64), "f4"), header, f"{named}arcsec", device="cpu")
+
+
+def test_a_matrix_of_pixels_needs_no_sizes_beside_it():
+    header = {key: value for key, value in WRONG.items() if not key.startswith("CDELT")}
+    header |= {"CD1_1": -1 / 3600, "CD2_2": 1 / 3600}
+    got, _ = fp.match_beam(np.ones((64, 64)), header, "12arcsec", device="cpu")
+    np.testing.assert_array_equal(got, fp.match_beam(np.ones((64, 64)), WRONG, "12arcsec", device="cpu")[0])
+
+
+def test_what_a_header_says_of_its_beam_by_mistake_or_not_at_all_is_warned_of():
+    image = np.ones((64, 64), "f4")
+    larger = {"BMAJ": 80 / 3600, "BMIN": 70 / 3600}
+    for change, words in (({"BPA": None}, "no BPA: the major axis"), (larger, "taken for degrees")):
+        header = {key: value for key, value in (WRONG | change).items() if value is not None}
+        with pytest.warns(UserWarning, match=words):
+            fp.match_beam(image, header, "100arcsec", device="cpu")
+        with pytest.warns(UserWarning, match=words):
+            fp.plan_match_beam(image.shape, header, "100arcsec", device="cpu")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        round_one = {key: value for key, value in WRONG.items() if key != "BPA"} | {"BMAJ": 5 / 3600}
+        for header in (WRONG, round_one):
+            fp.match_beam(image, header, "12arcsec", device="cpu")
+    header = {key: value for key, value in WRONG.items() if key != "BPA"}
+    with pytest.warns(UserWarning, match="no BPA: the major axis"):
+        fp.find_sources(np.random.default_rng(1).normal(size=(64, 64)), header=header)
+
+
+@pytest.mark.parametrize("ratio", [0.02, 0.3, 0.9])
+@pytest.mark.parametrize("angle", [0.0, 0.5, 1.2, np.pi / 2])
+def test_moments_are_those_of_all_samples(angle, ratio):
+    for size in (0.4, 3.0, 15.0):
+        along = np.array([np.cos(angle), np.sin(angle)])
+        across = np.array([-along[1], along[0]])
+        covariance = size**2 * (np.outer(along, along) + ratio**2 * np.outer(across, across))
+        half = [math.ceil(5 * math.sqrt(n)) for n in np.diag(covariance)]
+        y, x = np.mgrid[-half[1] : half[1] + 1, -half[0] : half[0] + 1].astype(float)
+        inverse = np.linalg.inv(covariance)
+        weights = np.exp(-(inverse[0, 0] * x * x + 2 * inverse[0, 1] * x * y + inverse[1, 1] * y * y) / 2)
+        want = np.array([[(weights * a * b).sum() for a in (x, y)] for b in (x, y)]) / weights.sum()
+        parts = float(covariance[0, 0]), float(covariance[0, 1]), float(covariance[1, 1])
+        np.testing.assert_allclose(_moments(parts, (half[0], half[1])), want, rtol=1e-9, atol=1e-12 * size**2)
+
+
+def test_masked_pixels_are_left_out_as_in_a_convolution(rng):
+    image, bad = rng.standard_normal((300, 70)).astype("f4"), rng.random((300, 70)) < 0.2
+    image[bad] = 1e6
+    header, target = header_of(), 9e-3
+    ones = np.where(bad, 0.0, 1.0)
+    got, made = fp.match_beam(image, header, target, masked=bad, device="cpu")
+    # The Gaussian's mean of what counts, times the ratio of the beams' areas.
+    mean = [reference.match_beam(some, PIXEL, OWN, (9e-3, 9e-3, 0.0), False) for some in (np.where(bad, 0.0, image), ones)]
+    outside = reference.match_beam(np.ones(image.shape), PIXEL, OWN, (9e-3, 9e-3, 0.0), False)
+    want = 81 / 22 * mean[0] / (mean[1] + 1 - outside)
+    np.testing.assert_allclose(got, want, atol=2e-3 * np.abs(want).max())
+    assert made["BMAJ"] == target
+    np.testing.assert_array_equal(fp.match_beam(np.ma.array(image, mask=bad), header, target, device="cpu")[0], got)
+    # In a plan's parts, too.
+    how = {"method": "direct", "device": "cpu"}
+    whole = fp.plan_match_beam(image.shape, header, target, masked="bool", **how)
+    assert "masked" in str(whole) and whole.footprint.total > fp.plan_match_beam(image.shape, header, target, **how).footprint.total
+    less = int(0.6 * whole.footprint.total)
+    assert fp.plan_match_beam(image.shape, header, target, masked="bool", memory=less, **how).n_parts > whole.n_parts
+    again, _ = fp.match_beam(image, header, target, masked=bad, memory=less, **how)
+    np.testing.assert_array_equal(again, got)
+
+
+def test_axes_of_length_1_stay(rng):
+    image, bad, header = rng.standard_normal((40, 50)).astype("f4"), rng.random((40, 50)) < 0.1, header_of()
+    want, _ = fp.match_beam(image, header, 9e-3, masked=bad, device="cpu")
+    for masked in (bad, bad[None, None]):
+        got, _ = fp.match_beam(image[None, None], header, 9e-3, masked=masked, device="cpu")
+        assert got.shape == (1, 1, 40, 50)
+        np.testing.assert_array_equal(got[0, 0], want)
+    out = np.empty((1, 1, 40, 50), "f4")
+    got, _ = fp.match_beam(np.ma.array(image, mask=bad)[None, None], header, 9e-3, out=out, device="cpu")
+    assert got is out
+    np.testing.assert_array_equal(out[0, 0], want)
+    with pytest.raises(fp.ShapeError, match=r"out: got shape \(40, 50\)"):
+        fp.match_beam(image[None], header, 9e-3, out=out[0, 0], device="cpu")
+    assert fp.plan_match_beam((1, 1, 40, 50), header, 9e-3).key == fp.plan_match_beam((40, 50), header, 9e-3).key

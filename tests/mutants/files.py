@@ -316,8 +316,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/api/_beam.py",
-        "if _between(own, told, inverse) is not None:",
-        "if True:",
+        "return _sampled(between, inverse @ _covariance(told(steps)) @ inverse.T, _FEW) is not None",
+        "return True",
         ("tests/backend/test_match_beam.py::test_the_round_beam_that_a_refusal_names_will_do[30.0]",),
         "a refusal names a beam that is refused, too",
     ),

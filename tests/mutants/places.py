@@ -184,4 +184,32 @@ MUTANTS = [
         ("tests/backend/test_rank_filter.py::test_every_column_is_written_at_any_width",),
         "no more than two vectors at the right side of ranks",
     ),
+    Mutant(
+        "footprint/io/fits.py",
+        "whole = whole_shape(shape, header)",
+        "whole = shape",
+        ("tests/unit/test_degenerate_axes.py::test_a_part_that_is_written_in_python_has_them",),
+        "a FITS file has the coordinates of axes that it lost",
+    ),
+    Mutant(
+        "footprint/api/_axes.py",
+        "moved(made, number, -index)",
+        "moved(made, number, index)",
+        ("tests/unit/test_degenerate_axes.py::test_a_plane_of_a_cube_knows_which_it_was",),
+        "a plane of a cube has another channel's frequency",
+    ),
+    Mutant(
+        "footprint/api/_beam.py",
+        "least = None if doubt else _smallest(own, inverse, widest)",
+        "least = _smallest(own, inverse, widest)",
+        ("tests/backend/test_match_beam.py::test_a_header_that_cannot_be_meant_is_refused_at_once",),
+        "a refusal names a beam where the image's own cannot be meant",
+    ),
+    Mutant(
+        "footprint/api/match_beam.py",
+        "result = convolve(image, mask, masked=masked, out=into",
+        "result = convolve(image, mask, out=into",
+        ("tests/backend/test_match_beam.py::test_axes_of_length_1_stay",),
+        "masked pixels of an image with axes of length 1 count",
+    ),
 ]
