@@ -139,9 +139,13 @@ def __getattr__(name: str) -> Any:
         return value
     import sys
 
-    from footprint.elsewhere import HERE
+    from footprint.elsewhere import ABSENT, HERE, MODULES
 
     fix = f"; call footprint.{HERE[name]}" if name in HERE else ""
+    if name in ABSENT:
+        fix = f"; what {ABSENT[name]} calls so is not offered here"
+    elif name in MODULES:
+        fix = "; its functions are in footprint itself, as footprint.gaussian_filter is"
     # With name and module Python itself proposes what is spelt alike.
     raise AttributeError(f"module 'footprint' has no attribute {name!r}{fix}", name=name, obj=sys.modules[__name__])
 

@@ -22,6 +22,8 @@ HERE = {
     "grey_erosion": "minimum_filter(image, size)",
     "grey_dilation": "maximum_filter(image, size)",
     "order_filter": 'rank_filter(image, rank, size, mode="constant")',
+    "binary_erosion": 'minimum_filter(mask, footprint=structure, mode="constant")',
+    "binary_dilation": 'maximum_filter(mask, footprint=structure, mode="constant")',
     "medfilt": 'median_filter(signal, size, mode="constant")',
     "medfilt2d": 'median_filter(image, size, mode="constant")',
     # astropy
@@ -187,6 +189,11 @@ NOTES = {
     ("nan", "preserve_nan"): "put numpy.nan back into the result",
     ("nan", "nan_treatment"): 'that is nan="interpolate", or nan="ignore"',
     ("connectivity", "structure"): "that is connectivity=, 4 or 8",
+    **{("axis", word): "axis=1 is OpenCV's dx=1, differences across the rows; axis=0 is its dy=1" for word in ("dx", "dy")},
+    **{
+        ("verb", word): "other verbs are called on each frame, as in (fp.median_filter(frame, size=3) for frame in frames)"
+        for word in ("amount", "percentile", "sigma", "size")
+    },
     ("count", "index"): "all labels to count= are measured",
     ("strict", "cenfunc"): "bounds lie about the median",
     ("strict", "stdfunc"): "bounds go by the standard deviation",
@@ -211,4 +218,26 @@ NOTES = {
         for word in ("max_workers", "n_jobs", "n_threads", "ncore", "nthreads", "num_threads", "num_workers", "threads", "workers")
     },
 }
-"""What is to be said of a word where the verb has an argument, or several, and the name alone would not do."""
+"""What is to be said of a word where the verb has an argument, and the name alone would not do."""
+
+ABSENT = {
+    name: library
+    for library, names in {
+        "scipy.ndimage": (
+            "affine_transform binary_closing binary_fill_holes binary_opening binary_propagation black_tophat "
+            "distance_transform_bf distance_transform_cdt distance_transform_edt fourier_gaussian fourier_shift fourier_uniform "
+            "generic_filter generic_filter1d generic_gradient_magnitude generic_laplace geometric_transform map_coordinates "
+            "morphological_gradient rotate shift spline_filter spline_filter1d vectorized_filter watershed_ift white_tophat zoom"
+        ),
+        "scipy.signal": (
+            "butter decimate detrend filtfilt firwin hilbert lfilter resample resample_poly savgol_filter sepfir2d sosfilt "
+            "sosfiltfilt stft welch wiener"
+        ),
+        "OpenCV": ("Canny Scharr bilateralFilter cvtColor distanceTransform equalizeHist pyrDown remap resize warpAffine"),
+        "scikit-image": "denoise_bilateral denoise_nl_means denoise_tv_chambolle richardson_lucy",
+    }.items()
+    for name in names.split()
+}
+"""Functions of other libraries that have no equivalent here."""
+MODULES = ("filters", "morphology", "ndimage", "signal")
+"""Modules of theirs; here all is in the package itself."""

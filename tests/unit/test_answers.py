@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import pickle
 import re
 
 import numpy as np
 import pytest
+import scipy.ndimage
 
 import footprint as fp
-from footprint.elsewhere import ARGUMENTS, NOTES
+from footprint.elsewhere import ABSENT, ARGUMENTS, HERE, MODULES, NOTES
 
 VERBS = [name for name in fp.__all__ if inspect.isfunction(getattr(fp, name))]
 IMAGE, MASK = np.ones((4, 5)), np.ones((3, 3))
@@ -98,6 +100,8 @@ def test_words_of_other_libraries_are_arguments_here():
         ("gaussian_filter", (IMAGE, 1), {"channel_axis": -1}, r"axes= are those to filter, such as \(0, 1\) of a picture"),
         ("gaussian_filter", (IMAGE, 1), {"preserve_range": True}, "numbers keep their range"),
         ("minimum_filter", (IMAGE,), {"structure": MASK}, "that is footprint= here"),
+        ("sobel", (IMAGE,), {"dx": 1}, r"'dx'; axis=1 is OpenCV's dx=1"),
+        ("stream", ([IMAGE], "median_filter"), {"size": 3}, r"'size'; other verbs are called on each frame, as in \(fp.median_"),
         ("open_image", (), {"filename": "a"}, "that is path= here"),
     ],
 )
@@ -111,6 +115,25 @@ def test_words_of_other_libraries_are_answered(verb, args, named, wanted):
 def test_functions_of_tomopy_are_answered(theirs, ours):
     with pytest.raises(AttributeError, match=rf"no attribute '{theirs}'; call footprint\..*{re.escape(ours)}"):
         getattr(fp, theirs)
+
+
+def test_what_is_not_offered_is_said_to_be_so():
+    for name in "generic_filter zoom wiener bilateralFilter distance_transform_edt spline_filter sosfiltfilt".split():
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'; what .* calls so is not offered here"):
+            getattr(fp, name)
+    with pytest.raises(AttributeError, match="'ndimage'; its functions are in footprint itself"):
+        fp.ndimage  # noqa: B018
+    for library, names in ("scipy.ndimage", ABSENT), ("scipy.signal", ABSENT):
+        peer = importlib.import_module(library)
+        assert all(hasattr(peer, name) for name, of in names.items() if of == library and name != "vectorized_filter")
+    assert not (set(ABSENT) | set(MODULES)) & (set(fp.__all__) | set(HERE))
+
+
+def test_erosion_of_a_mask_is_its_minimum(rng):
+    mask, cross = rng.random((30, 40)) > 0.4, np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]], bool)
+    for name in "binary_erosion", "binary_dilation":
+        found = eval(f"fp.{HERE[name]}", {"fp": fp, "mask": mask, "structure": cross})
+        np.testing.assert_array_equal(found, getattr(scipy.ndimage, name)(mask, cross))
 
 
 def test_errors_from_within_stay_as_they_are():
