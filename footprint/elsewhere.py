@@ -218,7 +218,7 @@ NOTES = {
         for word in ("max_workers", "n_jobs", "n_threads", "ncore", "nthreads", "num_threads", "num_workers", "threads", "workers")
     },
 }
-"""What is to be said of a word where the verb has an argument, and the name alone would not do."""
+"""What is to be said of a word where the verb has an argument, or several, and the name alone would not do."""
 
 ABSENT = {
     name: library
