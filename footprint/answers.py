@@ -17,7 +17,7 @@ _KEYWORDS = 0x08  # of a code object's flags: the function takes any
 
 
 Taker = Callable[[type], Callable[..., Any] | None]
-"""Who takes a call in a verb's place, by the type of its first argument; None where the verb does."""
+"""Who takes a call in a verb's place, by the type of its first argument; None where the verb does, or NotImplemented of a call."""
 
 
 class Words(NamedTuple):
@@ -46,7 +46,10 @@ def answering(verb: Verb, home: str = "footprint", taker: Taker | None = None, w
         if taker is not None and (args or named):
             other = taker(type(args[0] if args else named.get(known[0])))
             if other is not None:
-                return other(*args, **named) if args else other(named.pop(known[0]), **named)
+                rest = named if args else {name: one for name, one in named.items() if name != known[0]}
+                found = other(*(args or (named[known[0]],)), **rest)
+                if found is not NotImplemented:
+                    return found
         for name in watchers:
             if not (named.get(name) is None or callable(named[name])):
                 raise ArgumentError(name, repr(named[name]), "a function, or None")

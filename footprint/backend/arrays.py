@@ -69,17 +69,24 @@ class ArrayKind:
         Whether its arrays are descriptions of what is still to be computed.
     labelled
         Whether its arrays are arrays of another library, ``data``, with names and coordinates.
+    seen
+        Whether some of its arrays are `view`ed by a library whose calls are made again sooner.
     """
 
     turns = False
     later = False
     labelled = False
+    seen = False
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def look(self, array: Any) -> Hashable | None:
         """Shape, dtype, layout and place: all that decides how a plan meets it. None where only `receive` can tell."""
+        return None
+
+    def view(self, array: Any) -> Any | None:
+        """The same memory as an array of NumPy or CuPy; None where there is none, or only `receive` can tell."""
         return None
 
     def resolved(self, array: Any) -> Any:
@@ -185,7 +192,14 @@ class _CuPy(ArrayKind):
 
 
 class _PyTorch(ArrayKind):
-    turns = True
+    turns = seen = True
+
+    def view(self, array: Any) -> Any | None:
+        try:
+            return None if array.is_cuda or array.requires_grad or array.is_conj() or array.is_neg() else array.numpy()
+        except (AttributeError, RuntimeError, TypeError):
+            # Of another device or layout, or numbers that NumPy lacks.
+            return None
 
     def resolved(self, array: Any) -> Any:
         # Conjugates and what they are made of are a flag of the tensor, of which DLPack says nothing.
@@ -200,17 +214,16 @@ class _PyTorch(ArrayKind):
             return None
         if array.is_neg() or array.is_conj():
             return None
-        torch, cupy = sys.modules["torch"], sys.modules.get("cupy")
-        stream = torch.cuda.current_stream(array.device).cuda_stream
-        if cupy is None or stream != cupy.cuda.get_current_stream().ptr:
+        cupy, index = sys.modules.get("cupy"), array.device.index
+        if cupy is None or _torch_stream()(index) != cupy.cuda.get_current_stream().ptr:
             return None
-        return "torch", array.shape, array.dtype, array.device.index
+        return "torch", array.shape, array.dtype, index
 
     def launched(self, array: Any) -> Any:
         return Address(array.data_ptr())
 
     def weights(self, array: Any, turned: bool, dtype: str) -> Any | None:
-        if array.dtype != getattr(sys.modules["torch"], np.dtype(dtype).name):
+        if array.dtype != _torch_dtype(dtype):
             return None
         there = Address(array.data_ptr())
         return Backwards(there, lambda: _FlippedTensor(array)) if turned else there
@@ -222,7 +235,7 @@ class _PyTorch(ArrayKind):
     def empty(self, shape: tuple[int, ...], dtype: Any, like: Any) -> Any | None:
         torch = sys.modules["torch"]
         try:
-            return torch.empty(shape, dtype=getattr(torch, np.dtype(dtype).name), device=like.device)
+            return torch.empty(shape, dtype=_torch_dtype(dtype), device=like.device)
         except torch.cuda.OutOfMemoryError as error:
             raise MemoryError(str(error)) from None
 
@@ -234,6 +247,17 @@ class _PyTorch(ArrayKind):
 
 
 class _Jax(ArrayKind):
+    seen = True
+
+    def view(self, array: Any) -> Any | None:
+        from footprint.backend.registry import device_array
+
+        try:
+            return np.from_dlpack(array) if array.platform() == "cpu" else device_array(array)[0]
+        except (AttributeError, BufferError, RuntimeError, TypeError, ValueError):
+            # Traced, on several devices, or of numbers that NumPy lacks.
+            return None
+
     def span(self, array: Any) -> tuple[int, int]:
         start = array.unsafe_buffer_pointer()
         return start, start + array.nbytes
@@ -303,6 +327,20 @@ def _plain_kind(kind: type) -> ArrayKind | None:
 
 # A look-up takes a third of the time that a name's dtype does.
 _dtype = functools.lru_cache(32)(np.dtype)
+
+
+@functools.lru_cache(32)
+def _torch_dtype(dtype: Any) -> Any:
+    """PyTorch's of NumPy's dtype: its name alone takes NumPy a while."""
+    return getattr(sys.modules["torch"], np.dtype(dtype).name)
+
+
+@functools.cache
+def _torch_stream() -> Callable[[int], int]:
+    """What tells PyTorch's current stream on a device, as a number; as an object it takes twenty times as long."""
+    torch = sys.modules["torch"]
+    slow: Callable[[int], int] = lambda index: int(torch.cuda.current_stream(index).cuda_stream)
+    return getattr(getattr(torch, "_C", None), "_cuda_getCurrentRawStream", slow)
 
 
 def _turned(array: Any) -> Any:

@@ -22,6 +22,9 @@ _IN_PLACE = {"convolve", "correlate", "gaussian_filter", "uniform_filter", "sobe
 _IN_PLACE |= {"median_filter", "rank_filter", "percentile_filter", "minimum_filter", "maximum_filter", "threshold", "ramp_filter"}
 _IN_PLACE |= {"paganin", "remove_stripes", "remove_zingers", "untilt", "vertical_shift"}
 
+# Verbs that give arrays, or nothing, and whose calls are made again sooner by NumPy's and CuPy's arrays than by others.
+_SEEN = _IN_PLACE | {"backproject", "fbp", "label", "muladd", "pad", "sigma_clip"}
+
 # What lies pixel for pixel beside the first argument, and windows that are moved over it.
 _SIDES = ("masked", "weight")
 _SKY = ("mask", "weight", "background", "noise")
@@ -85,6 +88,8 @@ def taker(name: str) -> Taker:
                 return functools.partial(_planned, name)
             if name in _BESIDE:
                 return functools.partial(_numbers, name)
+        if library.seen and name in _SEEN:
+            return functools.partial(_seen, name)
         return None
 
     return by
@@ -106,6 +111,36 @@ def _lined_up(name: str, array: Any, args: tuple[Any, ...], named: dict[str, Any
 
     lined = tuple(seen(word, one) for word, one in zip(known, args))
     return (*lined, *args[len(lined) :]), {word: seen(word, one) for word, one in named.items()}
+
+
+def _seen(name: str, array: Any, *args: Any, **named: Any) -> Any:
+    """A verb of an array whose memory NumPy's or CuPy's shows, as that of others given with it; what it gives is in its kind again.
+
+    NotImplemented where one of them cannot be shown.
+    """
+    kind, views = kind_of(array), []
+    for one in (array, *args, *named.values()):
+        # Dtypes are of the library, too.
+        if one is array or (kind_of(one) is kind and hasattr(one, "shape")):
+            shown = kind.view(one)
+            if shown is None:
+                return NotImplemented
+            views.append((one, shown))
+    view = lambda one: next((shown for other, shown in views if other is one), one)
+
+    def back(found: Any) -> Any:
+        if isinstance(found, tuple):
+            return tuple(map(back, found))
+        mine = next((one for one, shown in views if shown is found), None)
+        if mine is not None:
+            kind.written(mine)
+            return mine
+        # An ``out`` of another kind is the caller's already.
+        made = type(found) is type(views[0][1]) and all(found is not one for one in (*args, *named.values()))
+        return kind.back(found) if made else found
+
+    verb = getattr(importlib.import_module("footprint"), name)
+    return back(verb(*map(view, (array, *args)), **{word: view(one) for word, one in named.items()}))
 
 
 def _numbers(name: str, array: Any, *args: Any, **named: Any) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import footprint as fp
+from footprint.plan.ready import READY
 
 ONE = np.ones((1, 1), "f4")
 IMAGE = np.arange(99, dtype="f4").reshape(9, 11)
@@ -54,6 +55,26 @@ def test_a_gradient_of_what_was_overwritten_is_refused(torch, verb, times):
             loss.backward()
 
 
+def test_calls_of_tensors_on_the_host_are_made_again_as_numpys_are(torch, monkeypatch):
+    """They went the long way every time, of 300 us where NumPy's take 20."""
+    x, some, out = torch.tensor(IMAGE), torch.tensor(IMAGE > 40), torch.empty(9, 11)
+    calls = [lambda: fp.median_filter(x, 3), lambda: fp.label(some)[0], lambda: fp.convolve(x, ONE, out=out)]
+    first, known, recall = [call() for call in calls], [], READY.recall
+    monkeypatch.setattr(READY, "recall", lambda look: known.append(recall(look)) or known[-1])
+    for number, (call, before) in enumerate(zip(calls, first, strict=True)):
+        found = call()
+        assert len(known) > number and all(known), "the call went the long way"
+        assert type(found) is torch.Tensor and torch.equal(found, before)
+    assert first[-1] is out
+
+
+def test_tensors_take_masks_by_name_and_numpys_results(torch):
+    x, numpys = torch.tensor(IMAGE), np.empty((9, 11), "f4")
+    assert type(fp.convolve(x, "box:3")) is torch.Tensor
+    assert fp.gaussian_filter(x, 1, output=numpys) is numpys
+    np.testing.assert_array_equal(numpys, fp.gaussian_filter(IMAGE, 1))
+
+
 def test_what_was_not_overwritten_has_its_gradient(torch):
     x, held, into = torch.tensor(IMAGE), torch.ones(9, 11, requires_grad=True), torch.zeros(9, 11)
     loss = (held * x).sum()
@@ -75,7 +96,10 @@ def test_a_stream_gives_the_kind_of_its_frames(torch, rng):
 
 
 def test_a_stream_of_jax_gives_jax(jnp, rng):
-    frames, mask = [jnp.asarray(rng.random((40, 50), "f4")) for _ in range(9)], np.ones((3, 3), "f4")
+    import jax
+
+    host = jax.devices("cpu")[0]
+    frames, mask = [jax.device_put(rng.random((40, 50), "f4"), host) for _ in range(9)], np.ones((3, 3), "f4")
     held = list(fp.stream(frames, mask=mask, device="cpu"))
     for got, frame in zip(held, frames, strict=True):
         assert isinstance(got, jnp.ndarray)
