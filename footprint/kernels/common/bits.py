@@ -62,17 +62,15 @@ def _set(typing_context, row, at):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def word(row, at):
-    """Which of the `AT_ONCE` bytes of a contiguous row from ``at`` on, as far as it goes, are set."""
-    n = row.size - at
-    if n >= AT_ONCE:
-        return _set(row, at)
-    if row.size >= AT_ONCE:
-        return _set(row, row.size - AT_ONCE) >> np.uint64(AT_ONCE - n)
+def word(flat, at, many):
+    """Which of the bytes from ``at`` on are set, of `AT_ONCE` or as ``many`` as there are of a row."""
     found = np.uint64(0)
-    for i in range(n):
-        found |= np.uint64(row[at + i] != 0) << np.uint64(i)
-    return found
+    if at + AT_ONCE > flat.size:
+        for i in range(min(many, AT_ONCE)):
+            found |= np.uint64(flat[at + i] != 0) << np.uint64(i)
+        return found
+    found = _set(flat, at)
+    return found if many >= AT_ONCE else found & ((_ONE << np.uint64(many)) - _ONE)
 
 
 @njit(cache=True, nogil=True)

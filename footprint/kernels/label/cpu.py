@@ -38,19 +38,6 @@ def _unite(flat, i, j):
 
 
 @njit(cache=True, nogil=True)
-def _begin(flat, row, base):
-    """Runs of a row that lies from pixel ``base`` on, each a component of its own."""
-    before = _NONE
-    for c in range(0, row.size, AT_ONCE):
-        bits = word(row, c)
-        begin, before = starts(bits, before), bits >> _HIGHEST
-        while begin:
-            at = base + c + np.int64(lowest(begin))
-            flat[at] = at + 1
-            begin &= begin - _ONE
-
-
-@njit(cache=True, nogil=True)
 def _run(begin, at, c, earlier):
     """Where the last run begins that does so not after bit ``at`` of the pixels from ``c`` on: among them, or ``earlier``."""
     begin &= (_TWO << at) - _ONE
@@ -58,32 +45,41 @@ def _run(begin, at, c, earlier):
 
 
 @njit(cache=True, nogil=True)
-def _join_row(flat, mask, y, width, reach):
-    """Unite the runs of row ``y`` with those they touch in the row above; once a pair of runs."""
-    row, above, base = mask[y], mask[y - 1], y * width
-    here, up = word(row, 0), word(above, 0)
+def _join_row(flat, mask, y, width, reach, fresh, below):
+    """Unite the runs of row ``y`` with those they touch in the row above, once a pair of runs, if the row is ``below`` another.
+
+    Runs of a ``fresh`` row begin as components of their own, held by their first pixels.
+    """
+    base, above = y * width, (y - 1) * width
+    here, up = word(mask, base, width), word(mask, above, width) if below else _NONE
     here_before = up_before = _NONE
     here_run = up_run = 0
     for c in range(0, width, AT_ONCE):
-        here_next = word(row, c + AT_ONCE) if c + AT_ONCE < width else _NONE
-        up_next = word(above, c + AT_ONCE) if c + AT_ONCE < width else _NONE
+        rest = width - c - AT_ONCE
+        here_next = word(mask, base + c + AT_ONCE, rest) if rest > 0 else _NONE
+        up_next = word(mask, above + c + AT_ONCE, rest) if below and rest > 0 else _NONE
         here_begin, up_begin = starts(here, here_before), starts(up, up_before)
+        new = here_begin if fresh else _NONE
+        while new:
+            at = base + c + np.int64(lowest(new))
+            flat[at] = at + 1
+            new &= new - _ONE
         # Where two runs lie one above the other, they do so in one stretch.
         meet = starts(here & up, here_before & up_before)
         while meet:
             at = lowest(meet)
-            _unite(flat, base + _run(here_begin, at, c, here_run), base - width + _run(up_begin, at, c, up_run))
+            _unite(flat, base + _run(here_begin, at, c, here_run), above + _run(up_begin, at, c, up_run))
             meet &= meet - _ONE
         if reach:
             left = here_begin & ~up & ((up << _ONE) | up_before)
             while left:
                 at = lowest(left)
-                _unite(flat, base + c + np.int64(at), base - width + _run(up_begin, at, c, up_run))
+                _unite(flat, base + c + np.int64(at), above + _run(up_begin, at, c, up_run))
                 left &= left - _ONE
             right = here & ~((here >> _ONE) | (here_next << _HIGHEST)) & ~up & ((up >> _ONE) | (up_next << _HIGHEST))
             while right:
                 at = lowest(right)
-                _unite(flat, base + _run(here_begin, at, c, here_run), base - width + c + np.int64(at) + 1)
+                _unite(flat, base + _run(here_begin, at, c, here_run), above + c + np.int64(at) + 1)
                 right &= right - _ONE
         if here_begin:
             here_run = c + np.int64(highest(here_begin))
@@ -96,76 +92,24 @@ def _join_row(flat, mask, y, width, reach):
 def _band(flat, mask, width, first, last, reach):
     """Join the rows from the first up to the last by themselves."""
     for y in range(first, last):
-        _begin(flat, mask[y], y * width)
-        if y > first:
-            _join_row(flat, mask, y, width, reach)
-
-
-@njit(cache=True, nogil=True)
-def _fill(names, row):
-    """Have all pixels of a row's runs what minus their first one holds, and the others 0."""
-    name, before = names[0], 0
-    for c in range(0, row.size, AT_ONCE):
-        some, part, bits = names[c : c + AT_ONCE], row[c : c + AT_ONCE], word(row, c)
-        if bits == _NONE:
-            for x in range(some.size):
-                some[x] = 0
-            before = 0
-        elif bits == _ALL and before:
-            for x in range(some.size):
-                some[x] = name
-        else:
-            # Without a branch, as where runs begin and end nobody can foretell.
-            for x in range(some.size):
-                now = int(part[x] != 0)
-                name += (-some[x] - name) & -(now & ~before)
-                some[x] = name & -now
-                before = now
-
-
-@njit(cache=True, nogil=True)
-def _alone(flat, mask, width, reach):
-    """All of it on one thread: runs before this one have their numbers already, and its parent is one of them."""
-    _band(flat, mask, width, 0, mask.shape[0], reach)
-    count = 0
-    for y in range(mask.shape[0]):
-        row, base, before = mask[y], y * width, _NONE
-        for c in range(0, width, AT_ONCE):
-            bits = word(row, c)
-            begin, before = starts(bits, before), bits >> _HIGHEST
-            while begin:
-                at = base + c + np.int64(lowest(begin))
-                parent = flat[at]
-                if parent == at + 1:
-                    count += 1
-                    flat[at] = -count
-                else:
-                    flat[at] = -abs(flat[parent - 1])
-                begin &= begin - _ONE
-        _fill(flat[base : base + width], row)
-    return count
+        _join_row(flat, mask, y, width, reach, True, y > first)
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def _bands(flat, mask, width, rows, reach):
-    """Join each band of rows by itself."""
-    height = mask.shape[0]
+def _bands(flat, mask, width, height, rows, reach):
+    """Join each band of rows by itself, in threads, then across their edges."""
     for band in prange(-(-height // rows)):
         _band(flat, mask, width, band * rows, min(height, (band + 1) * rows), reach)
+    for y in range(rows, height, rows):
+        _join_row(flat, mask, y, width, reach, False, True)
 
 
 @njit(cache=True, nogil=True)
-def _edges(flat, mask, width, rows, reach):
-    for y in range(rows, mask.shape[0], rows):
-        _join_row(flat, mask, y, width, reach)
-
-
-@njit(cache=True, nogil=True)
-def _roots(flat, row, base, n):
-    """Number a row's roots on from ``n``, as negative labels; the last number. With ``n`` below 0 they are counted alone."""
+def _roots(flat, mask, base, width, n):
+    """Number a row's roots on from ``n``, as negative labels; the last number. Where ``n`` is below 0 they are counted alone."""
     found, before = max(n, 0), _NONE
-    for c in range(0, row.size, AT_ONCE):
-        bits = word(row, c)
+    for c in range(0, width, AT_ONCE):
+        bits = word(mask, base + c, width - c)
         begin, before = starts(bits, before), bits >> _HIGHEST
         while begin:
             at = base + c + np.int64(lowest(begin))
@@ -178,14 +122,15 @@ def _roots(flat, row, base, n):
 
 
 @njit(cache=True, nogil=True)
-def _follow(flat, row, base):
+def _follow(flat, mask, base, width):
     """Have the first pixel of a row's runs their roots' labels."""
     before = _NONE
-    for c in range(0, row.size, AT_ONCE):
-        bits = word(row, c)
+    for c in range(0, width, AT_ONCE):
+        bits = word(mask, base + c, width - c)
         begin, before = starts(bits, before), bits >> _HIGHEST
         while begin:
             at = base + c + np.int64(lowest(begin))
+            # A parent may turn into a label while others still read it: either tells the root's number.
             k = flat[at]
             while k > 0:
                 k = flat[k - 1]
@@ -193,22 +138,58 @@ def _follow(flat, row, base):
             begin &= begin - _ONE
 
 
+@njit(cache=True, nogil=True)
+def _fill(flat, mask, base, width):
+    """Have all pixels of a row's runs what minus their first one holds, and the others 0."""
+    name, before = flat[base], 0
+    for c in range(0, width, AT_ONCE):
+        bits, stop = word(mask, base + c, width - c), base + min(c + AT_ONCE, width)
+        names, part = flat[base + c : stop], mask[base + c : stop]
+        if bits == _NONE:
+            for x in range(names.size):
+                names[x] = 0
+            before = 0
+        elif bits == _ALL and before:
+            for x in range(names.size):
+                names[x] = name
+        else:
+            # Without a branch, as where runs begin and end nobody can foretell.
+            for x in range(names.size):
+                now = int(part[x] != 0)
+                name += (-names[x] - name) & -(now & ~before)
+                names[x] = name & -now
+                before = now
+
+
+@njit(cache=True, nogil=True)
+def _alone(flat, mask, width, height, reach):
+    """All of it on one thread; how many components there are."""
+    _band(flat, mask, width, 0, height, reach)
+    count = 0
+    for y in range(height):
+        count = _roots(flat, mask, y * width, width, count)
+    for y in range(height):
+        _follow(flat, mask, y * width, width)
+    for y in range(height):
+        _fill(flat, mask, y * width, width)
+    return count
+
+
 @njit(cache=True, parallel=True, nogil=True)
 def _number(flat, mask, height, width, firsts):
     """Number the roots in raster order, as negative labels; then let every run take its root's, and all its pixels the run's."""
     for y in prange(height):
-        firsts[y + 1] = _roots(flat, mask[y], y * width, -1)
+        firsts[y + 1] = _roots(flat, mask, y * width, width, -1)
     firsts[0] = 0
     for y in range(height):
         firsts[y + 1] += firsts[y]
     for y in prange(height):
         if firsts[y + 1] > firsts[y]:
-            _roots(flat, mask[y], y * width, firsts[y])
-    # A parent may turn into a label while others still read it: either tells the root's number.
+            _roots(flat, mask, y * width, width, firsts[y])
     for y in prange(height):
-        _follow(flat, mask[y], y * width)
+        _follow(flat, mask, y * width, width)
     for y in prange(height):
-        _fill(flat[y * width : (y + 1) * width], mask[y])
+        _fill(flat, mask, y * width, width)
     return firsts[height]
 
 
@@ -217,13 +198,11 @@ def _local(mask, labels, firsts, connectivity) -> int:
     height, width = mask.shape
     if mask.size == 0:
         return 0
-    flat, reach = labels.reshape(-1), int(connectivity == 8)
+    flat, bytes_of, reach = labels.reshape(-1), mask.reshape(-1), int(connectivity == 8)
     if few(mask.size * TOUCH):
-        return _alone(flat, mask, width, reach)
-    rows = max(1, -(-height // 64))
-    _bands(flat, mask, width, rows, reach)
-    _edges(flat, mask, width, rows, reach)
-    return _number(flat, mask, height, width, firsts)
+        return _alone(flat, bytes_of, width, height, reach)
+    _bands(flat, bytes_of, width, height, max(1, -(-height // 64)), reach)
+    return _number(flat, bytes_of, height, width, firsts)
 
 
 def label(mask, labels, count, firsts, *, connectivity) -> None:
