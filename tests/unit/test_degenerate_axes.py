@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 
 import numpy as np
@@ -12,7 +11,7 @@ from astropy.nddata import NDData
 from astropy.wcs import WCS
 
 import footprint as fp
-from footprint.__main__ import entry
+from tests.unit.cli_files import shell
 
 # FITS counts the other way: (1, 1, 40, 50) is NAXIS1 = 50.
 SHAPES = [(1, 1, 40, 50), (1, 40, 50), (40, 1, 50), (1, 40, 50, 1)]
@@ -44,18 +43,9 @@ def sky_of(header, x, y):
     return [values[name] for name in ("RA--", "DEC-", "FREQ") if name in values]
 
 
-@pytest.fixture
-def shell(tmp_path, monkeypatch, capsys):
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["footprint", *map(str, words)])
-        with pytest.raises(SystemExit) as exit_:
-            entry()
-        said = capsys.readouterr()
-        assert not exit_.value.code, said.err
-
-    return run
 
 
 def points(shape):
@@ -76,10 +66,10 @@ def points(shape):
     ],
     ids=" ".join,
 )
-def test_a_file_has_the_axes_it_came_with_where_its_header_says_they_are(shape, words, shell):
+def test_a_file_has_the_axes_it_came_with_where_its_header_says_they_are(shape, words):
     image, header = points(shape), header_of(shape)
     fits.writeto("in.fits", image, header)
-    shell(*words, "-o", "out.fits", "-q", "--device", "cpu")
+    shell([*words, "-o", "out.fits", "-q", "--device", "cpu"])
     values, made = fits.getdata("out.fits"), fits.getheader("out.fits")
     assert [n > 1 for n in values.shape] == [n > 1 for n in shape]
     y, x = np.unravel_index(np.argmax(values), [n for n in values.shape if n > 1])
@@ -92,21 +82,21 @@ def test_a_file_has_the_axes_it_came_with_where_its_header_says_they_are(shape, 
         np.testing.assert_array_equal(opened.array(), values.squeeze())
 
 
-def test_maps_and_labels_of_sources_have_them_too(shell):
+def test_maps_and_labels_of_sources_have_them_too():
     shape = (1, 1, 120, 130)
     fits.writeto("in.fits", points(shape), header_of(shape))
     maps = ["--background", "mesh", "--box", "32", "--save-noise", "noise.fits", "--segmentation", "labels.fits"]
-    shell("sources", "in.fits", "-o", "out.fits", "-q", "--device", "cpu", *maps)
+    shell(["sources", "in.fits", "-o", "out.fits", "-q", "--device", "cpu", *maps])
     for name in ("noise.fits", "labels.fits"):
         made = fits.getheader(name)
         assert fits.getdata(name).shape == shape
         assert sky_of(made, 7, 8) == sky_of(fits.getheader("in.fits"), 7, 8)
 
 
-def test_a_plane_of_a_cube_knows_which_it_was(shell):
+def test_a_plane_of_a_cube_knows_which_it_was():
     cube = np.concatenate([points((1, 1, 40, 50)) + n for n in range(3)], axis=1)
     fits.writeto("in.fits", cube, header_of(cube.shape, channel=2.0))
-    shell("convolve", "in.fits", "box:3", "--plane", "2", "-o", "out.fits", "-q", "--device", "cpu")
+    shell(["convolve", "in.fits", "box:3", "--plane", "2", "-o", "out.fits", "-q", "--device", "cpu"])
     made = fits.getheader("out.fits")
     assert fits.getdata("out.fits").shape == (1, 1, 40, 50)
     np.testing.assert_allclose(sky_of(made, 3, 4)[2], FREQUENCY + CHANNEL, rtol=1e-12)
@@ -114,13 +104,13 @@ def test_a_plane_of_a_cube_knows_which_it_was(shell):
         assert (opened.header["NAXIS3"], opened.header["CRPIX3"]) == (1, 0.0)
         assert (opened.file_header["NAXIS3"], opened.file_header["CRPIX3"]) == (3, 2.0)
     # All of them, as labels of a search, are the cube's.
-    shell("sources", "in.fits", "--plane", "all", "-o", "all.fits", "--segmentation", "labels.fits", "-q", "--device", "cpu")
+    shell(["sources", "in.fits", "--plane", "all", "-o", "all.fits", "--segmentation", "labels.fits", "-q", "--device", "cpu"])
     assert fits.getdata("labels.fits").shape == cube.shape
     np.testing.assert_allclose(sky_of(fits.getheader("labels.fits"), 3, 4)[2], FREQUENCY - CHANNEL, rtol=1e-12)
     # An axis that the header says nothing of has no meaning for one plane.
     bare = header_of((40, 50))
     fits.writeto("in.fits", cube[0], bare, overwrite=True)
-    shell("convolve", "in.fits", "box:3", "--plane", "2", "-o", "out.fits", "-q", "--device", "cpu", "--overwrite")
+    shell(["convolve", "in.fits", "box:3", "--plane", "2", "-o", "out.fits", "-q", "--device", "cpu", "--overwrite"])
     assert fits.getdata("out.fits").shape == (40, 50)
 
 
