@@ -82,8 +82,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/plan/frames.py",
-        "self._see(frame, self._seen) if self._seen else frame",
-        "np.asarray(frame)",
+        "else self._see(frame, self._seen)",
+        "else np.asarray(frame)",
         ("tests/backend/test_stream.py::test_a_later_frame_has_no_unit",),
         "a later frame loses its unit",
     ),
