@@ -90,6 +90,34 @@ def test_shapes(device, rng, shape):
     check(rng.standard_normal(shape, np.float32), device, sigma=1.0, background="mesh", box=16)
 
 
+def test_few_islands_about_the_ends_of_stretches(device, rng):
+    """Rows are told from their level where islands are alone, 64 pixels at a time: peaks want the pixels beside those."""
+    image = rng.standard_normal((150, 700), np.float32) / 4
+    # Rows and columns, and the peak's, which is where a stretch or a part begins or ends.
+    for y, x, peak in [
+        ((3, 4), (60, 64), (3, 63)),
+        ((9, 11), (61, 65), (9, 64)),
+        ((19, 20), (124, 128), (19, 127)),
+        ((30, 33), (128, 131), (30, 128)),
+        ((37, 40), (62, 66), (39, 63)),
+        ((49, 52), (64, 66), (50, 64)),
+        ((90, 91), (190, 192), (90, 191)),
+        ((110, 113), (640, 644), (110, 640)),
+        ((139, 141), (698, 700), (140, 699)),
+    ]:
+        image[slice(*y), slice(*x)] += 10
+        image[peak] += 5
+    image[80, 100:400] += 9
+    how = {"sigma": 6.0, "background": "mesh", "box": 10}
+    table, _ = check(image, device, **how)
+    with pytest.raises(fp.BudgetError) as caught:
+        fp.find_sources(image, memory=1000, device=device, **how)
+    parts = fp.find_sources(image, memory=caught.value.smallest, device=device, **how)
+    for name in table.colnames:
+        assert np.array_equal(parts[name], table[name], equal_nan=True), name
+    assert len(table) == 10
+
+
 @pytest.mark.parametrize("dtype", ["f8", "i2", ">f4"])
 def test_dtypes(device, rng, dtype):
     check((sloped(rng, (131, 140)) * 20).astype(dtype), device, background="mesh", box=32)

@@ -18,24 +18,38 @@ def _stands_out(value, level, spread, sigma):
     return d, (d > sigma * np.float64(spread)) & (spread > 0) & (d < np.inf)
 
 
+# Rows are sliced before they are looked at: an index that might be negative would cost a test a pixel and all vector instructions.
 @njit(cache=True, parallel=True, nogil=True)
 def _flag_local(block, level, spread, sigma, flags):
     """Which stretches of FLAG pixels hold one that stands out."""
     for r in prange(block.shape[0]):
         for c in range(flags.shape[1]):
-            found = np.int32(0)
-            for i in range(c * FLAG, min((c + 1) * FLAG, block.shape[1])):
-                _, out = _stands_out(block[r, i], level[r, i], spread[r, i], sigma)
+            some = slice(c * FLAG, (c + 1) * FLAG)
+            row, levels, spreads, found = block[r][some], level[r][some], spread[r][some], np.int32(0)
+            for i in range(row.size):
+                _, out = _stands_out(row[i], levels[i], spreads[i], sigma)
                 found += np.int32(1) if out else np.int32(0)
             flags[r, c] = found > 0
 
 
 @njit(cache=True, nogil=True)
-def _flatten(row, level, spread, sigma, flat, tested):
-    for x in range(row.size):
-        d, out = _stands_out(row[x], level[x], spread[x], sigma)
-        flat[x] = d
-        tested[x] = 1 if out else 0
+def _flatten(row, level, spread, sigma, flags, r, whole, flat, tested):
+    """Tell a row from its level, and what of it is set: all where the ``whole`` is wanted, else stretches that hold something.
+
+    So are those about them, of which peaks and the ends of runs want a pixel.
+    """
+    above, here, below = flags[max(r - 1, 0)], flags[r], flags[min(r + 1, flags.shape[0] - 1)]
+    before, this = False, whole or here[0] | above[0] | below[0] > 0
+    for c in range(here.size):
+        n = min(c + 1, here.size - 1)
+        after = whole or here[n] | above[n] | below[n] > 0
+        if before or this or after:
+            some = slice(c * FLAG, (c + 1) * FLAG)
+            values, levels, spreads, told, is_set = row[some], level[some], spread[some], flat[some], tested[some]
+            for i in range(values.size):
+                told[i], out = _stands_out(values[i], levels[i], spreads[i], sigma)
+                is_set[i] = 1 if out else 0
+        before, this = this, after
 
 
 @njit(cache=True, nogil=True)
@@ -58,7 +72,8 @@ def _walk_local(
         before = rows[1 - r % 2] if r else last_row[0]
         last = r + 1 == block.shape[0]
         if last or n_runs[parity] or _any(flags[r]) or _any(flags[r + 1]):
-            _flatten(block[r], level[r], spread[r], sigma, flat, tested)
+            # What runs of the part before, and of the next, have here is not known by flags.
+            _flatten(block[r], level[r], spread[r], sigma, flags, r, r == 0 or last, flat, tested)
             n, needed = walk_row(
                 tested, flat, before, flags[r], runs, n_runs, parity, y + r, 1, 1, 0.0, reach, needed, moments, boxes, places,
                 min_area, least_peak,
@@ -82,7 +97,7 @@ def _paint_local(block, level, spread, sigma, rows, flags, runs, marks, y, reach
     for r in range(block.shape[0]):
         above, here = runs[parity], runs[1 - parity]
         if _any(flags[r]):
-            _flatten(block[r], level[r], spread[r], sigma, rows[0], rows[2])
+            _flatten(block[r], level[r], spread[r], sigma, flags, r, False, rows[0], rows[2])
         n_above, met = paint_row(rows[2], flags[r], above, n_above, here, y + r, 1, 1, reach, met, n, boxes, places, labels[r])
         parity = 1 - parity
     marks[ABOVE], marks[PARITY] = n_above, parity
