@@ -6,7 +6,7 @@ import math
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -104,7 +104,10 @@ class Job:
     def __init__(self, plan: Plan, phase: int, turn: int, feeds: Feeds, progress: Progress | None, done: Any) -> None:
         self.plan, self.phase, self.turn, self.feeds = plan, phase, turn, feeds
         self.progress, self.done_set = progress, done
-        self.cond = threading.Condition()
+        self._lock = threading.Lock()
+        self._ended = threading.Condition(self._lock)
+        # Who waits for what: only those are woken for whom it is there.
+        self._waiting: dict[threading.Condition, Callable[[], bool]] = {}
         self.asking = threading.Lock()
         self.error: BaseException | None = None
         # Threads that have not ended; groups of parts that were asked for, and that are through.
@@ -153,10 +156,10 @@ class Job:
         try:
             for bound in bounds:
                 Flow(bound, self).start()
-            with self.cond:
+            with self._lock:
                 # Ctrl-C reaches the thread that waits here.
                 while self.running and self.error is None:
-                    self.cond.wait(1.0)
+                    self._ended.wait(1.0)
         except BaseException as error:
             self.fail(error)
         for bound in bounds:
@@ -201,9 +204,8 @@ class Job:
                 # Passes are counted on: how many there will be, a phase with a flag does not know.
                 self.progress(self._rows + self._skipped, plan.cuts[0].total if plan.cuts else 1)
         if self.ordered:
-            with self.cond:
+            with self.changing():
                 self.through += 1
-                self.cond.notify_all()
 
     def _rows_of(self, group: list[Part]) -> tuple[int, int]:
         """What a group is of along the first cut; all of it where that is summed."""
@@ -218,26 +220,44 @@ class Job:
 
     def wait(self, ready: Callable[[], bool]) -> bool:
         """Wait until something is ready; False where the job has failed."""
-        with self.cond:
-            while not (self.error or ready()):
-                self.cond.wait()
+        with self._lock:
+            if not (self.error or ready()):
+                mine = threading.Condition(self._lock)
+                self._waiting[mine] = ready
+                while not (self.error or ready()):
+                    mine.wait()
+                del self._waiting[mine]
             return self.error is None
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Change what threads wait for; those for whom it is there now go on, and no other is woken, for the interpreter's sake."""
+        with self._lock:
+            yield
+            for one, ready in self._waiting.items():
+                if self.error or ready():
+                    one.notify()
+
+    def joined(self) -> None:
+        """A thread is about to start."""
+        with self._lock:
+            self.running += 1
 
     def left(self) -> None:
         """A thread has ended."""
-        with self.cond:
+        with self._lock:
             self.running -= 1
-            self.cond.notify_all()
+            self._ended.notify_all()
 
     def fail(self, error: BaseException) -> None:
         """Keep the first error; the others follow from it."""
-        with self.cond:
+        with self.changing():
             self.error = self.error or error
-            self.cond.notify_all()
+            self._ended.notify_all()
 
 
 class Flow:
-    """One binding's threads.
+    """One binding's threads: one for every group of lanes that has steps in the phase.
 
     Its parts stay in order, so a counter a thread is all that connects them: thread i may start part p when thread i - 1 is past
     it, and every slot that i is first to use has a copy that its last user is done with. On a device "done" means queued: what must
@@ -247,16 +267,20 @@ class Flow:
     def __init__(self, bound: BoundPlan, job: Job) -> None:
         plan = bound.plan
         self.bound, self.job, self.copies = bound, job, plan.copies
-        count = len(plan.lanes)
+        here = [s for s in plan.steps if s.phase == job.phase and s.when != "end"]
+        busy = {s.lane for s in here}
+        # Of the plan's groups of lanes those that a thread is for, in order.
+        self.lanes = [i for i, group in enumerate(plan.lanes) if busy.intersection(group)] or [0]
+        count = len(self.lanes)
         self.done = [0] * count
         self.queues: list[deque[tuple[Part | None, list[Part], int]]] = [deque() for _ in range(count)]
         self.events: list[dict[int, Any]] = [{} for _ in range(count)]
         # Of parts that some thread is not through with.
         self.geometries: dict[int, Geometry] = {}
-        thread = {lane: i for i, group in enumerate(plan.lanes) for lane in group}
+        thread = {lane: i for i, lanes in enumerate(self.lanes) for lane in plan.lanes[lanes]}
         self.waits: list[set[tuple[int, bool]]] = [set() for _ in range(count)]
         for slot in plan.slots:
-            users = [thread[s.lane] for s in plan.steps if s.phase == job.phase and any(r.slot.id == slot.id for r in s.refs)]
+            users = [thread[s.lane] for s in here if any(r.slot.id == slot.id for r in s.refs)]
             if slot.kind == "scratch" and slot.space == "device" and users and min(users) < max(users):
                 self.waits[min(users)].add((max(users), slot.held))
         # What the caller has queued for these arrays, and what was cleared for this job, comes first.
@@ -264,7 +288,7 @@ class Flow:
 
     def names(self) -> list[str]:
         """Of the threads."""
-        return [group[0] for group in self.bound.plan.lanes]
+        return [self.bound.plan.lanes[i][0] for i in self.lanes]
 
     def start(self) -> None:
         """Start the threads; the binding knows them, as it must outlive them. None keeps the interpreter from ending."""
@@ -273,8 +297,7 @@ class Flow:
         for i, name in enumerate(self.names()):
             thread = threading.Thread(target=self._thread, args=(i,), name=f"footprint-{name}", daemon=True)
             self.bound.threads.append(thread)
-            with job.cond:
-                job.running += 1
+            job.joined()
             try:
                 thread.start()
             except BaseException:
@@ -305,7 +328,7 @@ class Flow:
     def _all(self, i: int) -> None:
         """What a thread does."""
         job, order, last = self.job, 0, i == len(self.done) - 1
-        with self.bound.backend.lane(i, self.bound.plan.limits.threads):
+        with self.bound.backend.lane(self.lanes[i], self.bound.plan.limits.threads):
             self.bound.backend.after(self._first)
             while True:
                 if not (job.wait(partial(self._ready, i, order)) and self._is_at(order, i)):
@@ -319,11 +342,11 @@ class Flow:
                 if last and part == group[-1]:
                     job.finished(self.bound, group, order)
                 order += 1
-                with job.cond:
+                with job.changing():
                     self.done[i] = order
-                    job.cond.notify_all()
             self.bound.backend.sync()
-        self.done[i] = 1 << 62
+        with job.changing():
+            self.done[i] = 1 << 62
 
     def _is_at(self, order: int, i: int) -> bool:
         """Before a part is asked for: where other devices share them, wait until this one really needs it; False on failure.
@@ -358,6 +381,6 @@ class Flow:
             self.geometries[order] = bound.geometry(part, order, self.job.turn)
         last = i == len(self.done) - 1
         geometry = self.geometries.pop(order) if last else self.geometries[order]
-        bound.run(self.job.phase, i, geometry, self.job.feeds)
+        bound.run(self.job.phase, self.lanes[i], geometry, self.job.feeds)
         self.events[i][order] = backend.mark()
         self.events[i].pop(order - (self.copies + 1) * bound.plan.n_summed - 1, None)

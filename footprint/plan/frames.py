@@ -276,9 +276,9 @@ class Ahead(Flow):
 
     def _all(self, i: int) -> None:
         job, bound, order = self.job, self.bound, 0
-        backend, threads, lanes = bound.backend, bound.plan.limits.threads, range(len(bound.plan.lanes))
+        backend, threads = bound.backend, bound.plan.limits.threads
         assert isinstance(job, FrameJob)
-        for lane in lanes:
+        for lane in self.lanes:
             with backend.lane(lane, threads):
                 backend.after(self._first)
         while job.room():
@@ -286,9 +286,9 @@ class Ahead(Flow):
                 group = job.next()
             if group is None:
                 return
-            for lane in lanes:
+            for at, lane in enumerate(self.lanes):
                 with backend.lane(lane, threads):
-                    self._run(lane, group[0], order)
+                    self._run(at, group[0], order)
             job.finished(bound, group, order)
             # Whoever gave this frame may write the next one to the same memory.
             read = bound.crossing.latest("read")
