@@ -47,10 +47,13 @@ def _stamp(block, boxes, n, stamps, radius, first):
     for k in prange(n):
         if not opened(k, boxes, stamps, first):
             continue
+        ask_ahead(block, k, n, boxes, radius, first)
         y0, x0, low, high, begin, end = window(k, boxes, radius, first, rows, width)
         for y in range(low, high):
-            for x in range(begin, end):
-                stamps[k, (y - y0) * side + x - x0] = block[y - first, x]
+            row, to = block[y - first, begin:end], (y - y0) * side + begin - x0
+            out = stamps[k, to : to + end - begin]
+            for x in range(np.uint64(out.size)):
+                out[x] = row[x]
 
 
 def stamp(block, boxes, count, stamps, *, first) -> None:
