@@ -212,4 +212,18 @@ MUTANTS = [
         ("tests/backend/test_match_beam.py::test_axes_of_length_1_stay",),
         "masked pixels of an image with axes of length 1 count",
     ),
+    Mutant(
+        "footprint/kernels/untilt/cpu.py",
+        "            if i == np.int64(last_z) and np",
+        "            if np",
+        ("tests/backend/test_untilt.py",),
+        "pixels of a tilted row are all looked up in the rows of the first",
+    ),
+    Mutant(
+        "footprint/kernels/untilt/cpu.py",
+        " and np.int64(last_h) - j == x1 - 1 - x0 and",
+        " and",
+        ("tests/backend/test_untilt.py",),
+        "columns of a tilted row go on by one a pixel, though the detector ends",
+    ),
 ]
