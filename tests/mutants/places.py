@@ -226,4 +226,11 @@ MUTANTS = [
         ("tests/backend/test_untilt.py",),
         "columns of a tilted row go on by one a pixel, though the detector ends",
     ),
+    Mutant(
+        "footprint/kernels/apertures/cpu.py",
+        "    if abs(u * hvy - v * huy) <= size and abs(u * hvx - v * hux) <= size:",
+        "    if size < 0:",
+        ("tests/backend/test_apertures.py",),
+        "arcs that make a whole circle are measured as none",
+    ),
 ]

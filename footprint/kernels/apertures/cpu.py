@@ -17,7 +17,7 @@ _PIXEL = 1 / 12
 
 @njit(cache=True, nogil=True)
 def _side(ax, ay, bx, by):
-    """The signed area that the unit disc has of the triangle between the origin and a side."""
+    """Of the unit disc and the triangle between the origin and a side: twice the area of triangles, and by what the arc turns."""
     dx, dy = bx - ax, by - ay
     along, across, beyond = dx * dx + dy * dy, ax * dx + ay * dy, ax * ax + ay * ay - 1
     root = across * across - along * beyond
@@ -25,23 +25,37 @@ def _side(ax, ay, bx, by):
         root = math.sqrt(root)
         enter, leave = (-across - root) / along, (-across + root) / along
         if enter < 1 and leave > 0:
-            px, py, qx, qy, area = ax, ay, bx, by, 0.0
+            px, py, qx, qy, c, s = ax, ay, bx, by, 1.0, 0.0
             if enter > 0:
                 px, py = ax + enter * dx, ay + enter * dy
-                area += math.atan2(ax * py - ay * px, ax * px + ay * py)
+                c, s = ax * px + ay * py, ax * py - ay * px
             if leave < 1:
                 qx, qy = ax + leave * dx, ay + leave * dy
-                area += math.atan2(qx * by - qy * bx, qx * bx + qy * by)
-            return 0.5 * (area + px * qy - py * qx)
-    return 0.5 * math.atan2(ax * by - ay * bx, ax * bx + ay * by)
+                more_c, more_s = qx * bx + qy * by, qx * by - qy * bx
+                c, s = c * more_c - s * more_s, c * more_s + s * more_c
+            return px * qy - py * qx, c, s
+    return 0.0, ax * bx + ay * by, ax * by - ay * bx
 
 
 @njit(cache=True, nogil=True)
 def _inside(u, v, hux, hvx, huy, hvy):
-    """The area that the unit disc has of the parallelogram about (u, v) with these halves of its sides."""
+    """The area that the unit disc has of the parallelogram about (u, v) with these halves of its sides.
+
+    Arcs are added up as turns, multiplied, and measured once where none of them, nor all, can be half a circle: where the middle
+    of the disc is outside.
+    """
     ax, ay, bx, by = u - hux - huy, v - hvx - hvy, u + hux - huy, v + hvx - hvy
     cx, cy, ex, ey = u + hux + huy, v + hvx + hvy, u - hux + huy, v - hvx + hvy
-    return abs(_side(ax, ay, bx, by) + _side(bx, by, cx, cy) + _side(cx, cy, ex, ey) + _side(ex, ey, ax, ay))
+    (area, c, s), (n2, c2, s2) = _side(ax, ay, bx, by), _side(bx, by, cx, cy)
+    (n3, c3, s3), (n4, c4, s4) = _side(cx, cy, ex, ey), _side(ex, ey, ax, ay)
+    area += n2 + n3 + n4
+    size = abs(hux * hvy - hvx * huy)
+    if abs(u * hvy - v * huy) <= size and abs(u * hvx - v * hux) <= size:
+        return 0.5 * abs(area + math.atan2(s, c) + math.atan2(s2, c2) + math.atan2(s3, c3) + math.atan2(s4, c4))
+    c, s = c * c2 - s * s2, c * s2 + s * c2
+    c, s = c * c3 - s * s3, c * s3 + s * c3
+    c, s = c * c4 - s * s4, c * s4 + s * c4
+    return 0.5 * abs(area + math.atan2(s, c))
 
 
 @njit(cache=True, nogil=True)
