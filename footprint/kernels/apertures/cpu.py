@@ -125,7 +125,8 @@ def _reach_row(y, left, right, first, block, level, spread, place, out):
     far, light, dy = 0.0, 0.0, y - place[0]
     for x in range(left, right):
         dx = x - place[1]
-        r = math.hypot(place[2] * dx + place[3] * dy, place[4] * dx + place[5] * dy)
+        u, v = place[2] * dx + place[3] * dy, place[4] * dx + place[5] * dy
+        r = math.sqrt(u * u + v * v)
         value, noise = np.float64(block[y - first, x]) - level[ly, lx * x], np.float64(spread[sy, sx * x])
         if r <= REACH and math.isfinite(value) and noise > 0:
             far += r * value
