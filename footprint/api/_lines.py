@@ -11,14 +11,16 @@ import numpy as np
 from footprint.api._arrays import Memory, described, finished, receive, shared, where
 from footprint.api._call import Described, call
 from footprint.api._recall import again, looks, remember_turned
-from footprint.api._turned import Order, free_first, plan_turned, turned, turned_back
+from footprint.api._turned import Order, free_first, long_last, plan_turned, turned, turned_back
 from footprint.api._units import in_unit, is_quantity, plain, refuse_parts
 from footprint.api._window import asked, number, target_of
+from footprint.backend.device import Device
+from footprint.backend.registry import device_limits
 from footprint.errors import ShapeError
 from footprint.kernels.common.borders import NONE
 from footprint.ops.base import Op
 from footprint.ops.branches import Branches, summed
-from footprint.ops.separable import AXES, Taps, lines, table
+from footprint.ops.separable import AXES, Taps, in_lanes, lines, table
 from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
 from footprint.units import counted
@@ -47,38 +49,55 @@ MakeSum = Callable[[int], list[tuple[list[Weights], float]]]
 
 def lined(verb: str, image: Any, options: tuple[Any, ...], make: Make, cval: Any, out: Any, memory: Memory, device: str) -> Any:
     """The result of a filter along axes; of what is only described, the operation and the order of axes it takes."""
-    return _run(verb, image, options, lambda spec, here, cval: operation(make, spec, cval, here), cval, out, memory, device)
+    op_of = lambda spec, cval, device, here: operation(make, spec, cval, device, here)
+    return _run(verb, image, options, op_of, cval, out, memory, device)
 
 
 def branched(
     verb: str, image: Any, options: tuple[Any, ...], make: MakeSum, cval: Any, out: Any, memory: Memory, device: str
 ) -> Any:
     """The result of a sum of filters along axes."""
-    op_of = lambda spec, _, cval: branches(make, len(spec.shape), spec.dtype, cval)
+    op_of = lambda spec, cval, device, _: branches(make, spec, cval, device)
     return _run(verb, image, options, op_of, cval, out, memory, device)
 
 
-OpOf = Callable[[ArraySpec, bool, Any], tuple[Op, Order]]
-"""The operation on what is of a spec, whether it lies on the host, and the constant that lies outside."""
+OpOf = Callable[[ArraySpec, Any, Device, bool], tuple[Op, Order]]
+"""The operation on what is of a spec, with the constant that lies outside, on a device, and whether it lies on the host."""
 
 
-def _run(verb: str, image: Any, options: Any, op_of: OpOf, cval: Any, out: Any, memory: Memory, device: str) -> Any:
+def _run(
+    verb: str,
+    image: Any,
+    options: Any,
+    op_of: OpOf,
+    cval: Any,
+    out: Any,
+    memory: Memory,
+    device: str,
+    whole: tuple[int, ...] | None = None,
+) -> Any:
     if isinstance(image, Described):
-        return op_of(image.spec, True, cval)
+        if image.data is None:
+            return op_of(image.spec, cval, where(device), True)
+        # A block is summed in the order in which the whole is.
+        whole, image = image.spec.shape, image.data
+        options = (*options, whole)
     kind, out = asked(out)
     if type(image) is not np.ndarray:
         refuse_parts(image, "input", keeps_unit=True)
     if type(image) is not np.ndarray and is_quantity(image):
         values, unit = plain(image, "input")
         # In `options` the constant has its unit, so that they are no look of this call.
-        run = lambda cval, out: _run(verb, values, None, op_of, cval, (kind or None) if out is None else out, memory, device)
+        into = lambda out: (kind or None) if out is None else out
+        run = lambda cval, out: _run(verb, values, None, op_of, cval, into(out), memory, device, whole)
         return in_unit(unit, unit, cval, out, run, ("cval", "output"))
     look = None if options is None else looks(verb, (*options, kind, memory, device), image, out)
     found = again(look, [image], out) if out is not image else None
     if found is not None:
         return found
     natural = receive(image, "input")
-    op, order = op_of(natural.spec, natural.device == "cpu", cval)
+    here, spec = where(device, natural), natural.spec if whole is None else ArraySpec(whole, natural.spec.dtype)
+    op, order = op_of(spec, cval, here, natural.device == "cpu")
     source = turned(natural, order)
     result = turned_back(op.out_specs(op.in_specs(source.spec)[0])[0], order)
     target = target_of(out, kind, result, natural, shared)
@@ -91,26 +110,30 @@ def _run(verb: str, image: Any, options: Any, op_of: OpOf, cval: Any, out: Any, 
 def planned_branches(verb: str, shape: Any, dtype: str, make: MakeSum, memory: Memory, device: str) -> Plan:
     """The plan of a sum of filters along axes."""
     spec, _ = described(shape, dtype)
-    op, order = branches(make, len(spec.shape), spec.dtype, 0.0)
+    op, order = branches(make, spec, 0.0, where(device))
     return plan_turned(verb, op, spec, order, where(device), memory)
 
 
 def planned_lines(verb: str, shape: Any, dtype: str, make: Make, memory: Memory, device: str) -> Plan:
     """The plan of a filter along axes."""
     spec, _ = described(shape, dtype)
-    op, order = operation(make, spec, 0.0)
+    op, order = operation(make, spec, 0.0, where(device))
     return plan_turned(verb, op, spec, order, where(device), memory)
 
 
-def branches(make: MakeSum, n_axes: int, dtype: str, cval: Any) -> tuple[Op, Order]:
+def branches(make: MakeSum, spec: ArraySpec, cval: Any, device: Device | None = None) -> tuple[Op, Order]:
     """The operation, what is the same along both axes in one pass, and the order of axes in which both come last."""
+    n_axes, dtype = len(spec.shape), spec.dtype
     dims, outside = _dims(n_axes), number("cval", cval)
     # Of no axes it is the image, as in scipy.ndimage.
     found, sums = [], make(n_axes) or [([], 1.0)]
-    used = {w.axis for some, _ in sums for w in some}
+    every = [w for some, _ in sums for w in some]
+    used = {w.axis for w in every}
     order = free_first(used, n_axes)
+    turns = _long(every, spec, outside, device)
     if len(used) == len(AXES):
-        return _volume(sums, dims, dtype, outside), None
+        return _volume(sums, dims, dtype, outside, turns), turns
+    order = turns if turns is not None and used <= {*turns[-2:]} else order
     for some, factor in sums:
         one = Taps("x", table(np.ones(1), dtype), 0, NONE, outside, repr(outside))
         pair = [replace(one, axis="y" if n_axes > 1 else ""), one]
@@ -122,29 +145,47 @@ def branches(make: MakeSum, n_axes: int, dtype: str, cval: Any) -> tuple[Op, Ord
     return Branches(tuple(found), dims), order
 
 
-def _volume(sums: list[tuple[list[Weights], float]], dims: str, dtype: str, outside: float) -> Op:
+def _long(every: list[Weights], spec: ArraySpec, outside: float, device: Device | None) -> Order:
+    """The order in which vectors of a processor go along a long axis, where sums are the same in any order but for rounding."""
+    used = {w.axis for w in every}
+    found = long_last(spec.shape, used)
+    if found is None or device is None or _counts(every, outside) or (limits := device_limits(device)).family != "cpu":
+        return None
+    if len(used) == len(AXES):
+        sizes = [max(len(w.values) for w in every if w.axis == axis) for axis in range(len(AXES))]
+        # Small planes side by side have lanes of their own.
+        if in_lanes(limits, spec, (sizes[1], sizes[2]), all((w.values == w.values[0]).all() for w in every)):
+            return None
+    return found
+
+
+def _counts(every: list[Weights], outside: float) -> bool:
+    """Whether a constant lies outside of what one axis leaves for the next, so that their order counts."""
+    return outside != 0 and any(one.border == "constant" for one in every)
+
+
+def _volume(sums: list[tuple[list[Weights], float]], dims: str, dtype: str, outside: float, order: Order) -> Op:
     """The sum of filters along all three axes, each of them as far as the farthest: so parts of a volume serve them all."""
     every = [w for some, _ in sums for w in some]
     ops: list[Op] = []
     for some, factor in sums:
         own = {w.axis: w for w in some}
         taps = []
-        for axis, name in enumerate(dims):
+        for axis, name in zip(order or range(len(dims)), dims):
             along = [w for w in every if w.axis == axis]
             lo, hi = max(-w.first for w in along), max(w.first + len(w.values) - 1 for w in along)
             mine = own.get(axis, Weights(axis, np.ones(1), 0, along[0].border))
             values = np.zeros(lo + hi + 1)
             # Not before the last, as what lies outside of those before it is the constant itself.
-            values[lo + mine.first :][: len(mine.values)] = mine.values * (factor if axis == 2 else 1.0)
+            values[lo + mine.first :][: len(mine.values)] = mine.values * (factor if name == dims[-1] else 1.0)
             taps.append(Taps(name, table(values, dtype), -lo, mine.border, outside, repr(outside)))
-        ops.append(lines(_in_order(taps), dims))
+        ops.append(lines(taps if _counts(every, outside) else _sorted(taps), dims))
     return summed(ops, dims)
 
 
-def _in_order(taps: list[Taps]) -> list[Taps]:
-    """Rows and columns first, unless a constant lies outside of what one axis leaves for the next, where the order counts."""
-    counts = any(one.border == "constant" and one.cval != 0 for one in taps)
-    return taps if counts else sorted(taps, key=lambda one: "yxz".index(one.axis))
+def _sorted(taps: list[Taps]) -> list[Taps]:
+    """Rows and columns first."""
+    return sorted(taps, key=lambda one: "yxz".index(one.axis))
 
 
 def _dims(n_axes: int) -> str:
@@ -153,13 +194,17 @@ def _dims(n_axes: int) -> str:
     return AXES[-n_axes:]
 
 
-def operation(make: Make, spec: ArraySpec, cval: Any, here: bool = True) -> tuple[Op, Order]:
-    """The operation: at least one axis, which is then copied. Colours that lie ``here``, on the host, go plane by plane."""
+def operation(make: Make, spec: ArraySpec, cval: Any, device: Device | None = None, here: bool = True) -> tuple[Op, Order]:
+    """The operation: at least one axis, which is then copied. Colours that lie ``here``, on the host, go plane by plane.
+
+    On a ``device`` that is a processor, what is long in any other direction than its last axis is turned.
+    """
     n_axes = len(spec.shape)
     dims, outside = _dims(n_axes), number("cval", cval)
     some = make(n_axes) or [Weights(n_axes - 1, np.ones(1), 0, "nearest")]
     used = {w.axis for w in some}
-    order = (2, 0, 1) if here and n_axes == 3 and 1 in used and 2 not in used and spec.shape[-1] <= _COLOURS else None
+    colours = here and n_axes == 3 and 1 in used and 2 not in used and spec.shape[-1] <= _COLOURS
+    order = _long(some, spec, outside, device) or ((2, 0, 1) if colours else None)
     at = {axis: axis if order is None else order.index(axis) for axis in range(n_axes)}
     taps = [Taps(dims[at[w.axis]], table(w.values, spec.dtype), w.first, w.border, outside, repr(outside)) for w in some]
-    return lines(_in_order(taps), dims), order
+    return lines(taps if _counts(some, outside) else _sorted(taps), dims), order

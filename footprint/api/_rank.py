@@ -10,15 +10,19 @@ from footprint.api._arrays import Memory, described, finished, receive, shared, 
 from footprint.api._call import Described, call
 from footprint.api._recall import again, looks, remember_turned
 from footprint.api._tomo import numbers
-from footprint.api._turned import Order, free_first, plan_turned, turned, turned_back
+from footprint.api._turned import Order, free_first, long_last, plan_turned, turned, turned_back
 from footprint.api._units import in_unit, is_quantity, plain, refuse_parts
 from footprint.api._window import asked, axes_of, each, mode_of, number, placed, target_of, whole
+from footprint.backend.device import Device
+from footprint.backend.registry import device_limits
 from footprint.errors import ArgumentError, ShapeError
 from footprint.kernels.common.borders import NONE
 from footprint.kernels.rank_filter.contract import MOST
+from footprint.kernels.separable.contract import VECTOR
 from footprint.ops.rank_filter import RankFilter
 from footprint.ops.separable import AXES
 from footprint.plan.plan import Plan
+from footprint.spec import ArraySpec
 from footprint.units import counted
 
 
@@ -36,7 +40,7 @@ class Window(NamedTuple):
 def planned_rank(verb: str, shape: Any, dtype: str, rank: Any, how: Window, memory: Memory, device: str) -> Plan:
     """The plan of a rank filter; a rank that is a float is a percentile, and none the median."""
     spec, _ = described(shape, dtype)
-    op, order = rank_op(len(spec.shape), spec.dtype, rank, how)
+    op, order = rank_op(spec, rank, how, where(device))
     return plan_turned(verb, op, spec, order, where(device), memory)
 
 
@@ -46,7 +50,10 @@ def ranked(verb: str, image: Any, rank: Any, how: Window, out: Any, memory: Memo
     Of what is only described, the operation and the order of axes it takes.
     """
     if isinstance(image, Described):
-        return rank_op(len(image.spec.shape), image.spec.dtype, rank, how)
+        if image.data is None:
+            return rank_op(image.spec, rank, how, where(device))
+        # Ranks of a block are the same in any order.
+        image = image.data
     kind, out = asked(out)
     look = looks(verb, (rank, *how, kind, memory, device), image, out)
     found = again(look, [image], out) if out is not image else None
@@ -60,7 +67,7 @@ def ranked(verb: str, image: Any, rank: Any, how: Window, out: Any, memory: Memo
         run = lambda cval, out: ranked(verb, values, rank, how._replace(cval=cval), into(out), memory, device)
         return in_unit(unit, unit, how.cval, out, run, ("cval", "output"))
     natural = receive(image, "input")
-    op, order = rank_op(natural.data.ndim, natural.spec.dtype, rank, how)
+    op, order = rank_op(natural.spec, rank, how, where(device, natural))
     source = turned(natural, order)
     result = turned_back(op.out_specs(source.spec)[0], order)
     target = target_of(out, kind, result, natural, shared)
@@ -70,8 +77,9 @@ def ranked(verb: str, image: Any, rank: Any, how: Window, out: Any, memory: Memo
     return finished(target, out)
 
 
-def rank_op(n_axes: int, dtype: str, rank: int | float | None, how: Window) -> tuple[RankFilter, Order]:
+def rank_op(spec: ArraySpec, rank: int | float | None, how: Window, device: Device | None = None) -> tuple[RankFilter, Order]:
     """The operation, a rank that is a float being a percentile and none the median, and the order of axes it takes."""
+    n_axes, dtype = len(spec.shape), spec.dtype
     if not 1 <= n_axes <= 3:
         fix = "reshape it to a stack of planes" if n_axes else ""
         raise ShapeError("input", counted(n_axes, "dimensions"), "1 to 3", fix)
@@ -83,7 +91,8 @@ def rank_op(n_axes: int, dtype: str, rank: int | float | None, how: Window) -> t
     modes, origins = each("mode", how.mode, len(wanted), mode_of), each("origin", how.origin, len(wanted), whole)
     for axis, length, name, move in zip(wanted, sizes, modes, origins):
         lengths[axis], borders[axis], moved[axis] = length, name, move
-    order = free_first([axis for axis, length in enumerate(lengths) if length > 1], n_axes)
+    used = {axis for axis, length in enumerate(lengths) if length > 1}
+    order = _long(spec, used, device) or free_first(used, n_axes)
     if order is not None:
         lengths, moved = ([values[axis] for axis in order] for values in (lengths, moved))
         borders = [borders[axis] for axis in order]
@@ -104,6 +113,13 @@ def rank_op(n_axes: int, dtype: str, rank: int | float | None, how: Window) -> t
     last = slice(-min(n_axes, 2), None)
     ranks = _rank(rank, count), tuple(first[last]), tuple(borders[last]), _cval(how.cval, dtype)
     return RankFilter(tuple(lengths[last]), *ranks, AXES[-n_axes:], places), order
+
+
+def _long(spec: ArraySpec, used: set[int], device: Device | None) -> Order:
+    """The order in which rows of a plane fill a processor's vectors."""
+    found = long_last(spec.shape, used, VECTOR // np.dtype(spec.dtype).itemsize - 1)
+    fits = found is not None and used <= {*found[-2:]}
+    return found if fits and device is not None and device_limits(device).family == "cpu" else None
 
 
 def _sizes(size: Any, footprint: Any, count: int) -> tuple[tuple[int, ...], np.ndarray | None]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+import numpy as np
+
 from footprint.api._arrays import Array, Memory
 from footprint.api._call import Described, plan_verb, planned
 from footprint.backend.device import Device
@@ -15,6 +17,11 @@ from footprint.spec import ArraySpec
 Order = tuple[int, ...] | None
 """The array's axes in the order an operation wants them; None where that is their own."""
 
+SHORT = 32
+"""Most pixels of rows that a processor sums sooner across many of them (measured with float32 and float64)."""
+# How many rows those are at least, and how many times as many as each has pixels: below, two copies cost what they save.
+_MANY, _TIMES = 64, 4
+
 
 def free_first(used: Collection[int], n_axes: int) -> Order:
     """The order in which one of three axes that is not filtered comes first, as planes of a stack do: colours of a picture."""
@@ -22,6 +29,28 @@ def free_first(used: Collection[int], n_axes: int) -> Order:
     if n_axes != 3 or not free or free[0] == 0:
         return None
     return (free[0], *(axis for axis in range(n_axes) if axis != free[0]))
+
+
+def long_last(shape: tuple[int, ...], used: Collection[int], short: int = SHORT) -> Order:
+    """An order in which a long axis comes last, where the last one has ``short`` pixels at most: vectors go along the last.
+
+    None where none is long. It goes by the shape of the whole alone, as the order of sums shows in their last bits; planes of a
+    stack, or of colours, that are filtered along two axes are turned as each alone would be.
+    """
+    if len(shape) < 2 or not 1 <= shape[-1] <= short:
+        return None
+    long = [n >= max(_MANY, _TIMES * shape[-1]) for n in shape]
+    if len(shape) == 2:
+        return (1, 0) if long[0] else None
+    free = [axis for axis in range(3) if axis not in used]
+    if free == [0]:
+        return (0, 2, 1) if long[1] else None
+    if free == [1] and long[0]:
+        return (1, 2, 0)
+    if free == [2]:
+        planes = long_last(shape[:2], (0, 1), short)
+        return (2, 1, 0) if planes is not None else (2, 0, 1) if long[1] else None
+    return (2, 0, 1) if long[1] else (1, 2, 0) if long[0] else None
 
 
 def turned_spec(spec: ArraySpec, order: Order) -> ArraySpec:
@@ -44,5 +73,9 @@ def plan_turned(verb: str, op: Op, spec: ArraySpec, order: Order, device: Device
     if order is None:
         return plan_verb(verb, op, [spec], device, memory)
     there = turned_spec(spec, order)
-    image, *outs = (Described(one, Given(direct=False)) for one in (there, *op.out_specs(*op.in_specs(there))))
+    # Lines of one pixel lie in any order.
+    moved = [axis for axis in order if spec.shape[axis] != 1]
+    direct = moved == sorted(moved) or spec.size == 0
+    image = Described(there, Given(direct=direct and np.dtype(spec.dtype).isnative))
+    outs = [Described(one, Given(direct=direct)) for one in op.out_specs(*op.in_specs(there))]
     return planned(verb, op, [image], outs, device, memory)

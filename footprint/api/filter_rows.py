@@ -43,12 +43,12 @@ def filter_op(name: str, dtype: str, mode: str, cval: float, options: dict[str, 
         if key not in given and key not in ("axis", "amount"):
             raise ArgumentError(key, "none", f"a number, as {name} needs one")
     size, sigma = given.get("size"), given.get("sigma")
+    # Of two axes, whatever their lengths.
+    image = ArraySpec((1, 1), dtype)
     if name in ("median", "minimum", "maximum", "percentile"):
         ranks = {"median": None, "minimum": 0, "maximum": -1}
         rank = ranks[name] if name in ranks else percentage(given["percentile"])
-        return rank_op(2, dtype, rank, Window(size, mode=mode, cval=cval))[0]
-    # Of two axes, whatever their lengths.
-    image = ArraySpec((1, 1), dtype)
+        return rank_op(image, rank, Window(size, mode=mode, cval=cval))[0]
     if name == "gaussian":
         return operation(lambda n: gaussians(sigma, 0, mode, 4.0, None, None, n), image, cval)[0]
     if name == "uniform":
@@ -56,10 +56,10 @@ def filter_op(name: str, dtype: str, mode: str, cval: float, options: dict[str, 
     if name == "sobel":
         return operation(lambda n: sobels(given.get("axis", -1), mode, n), image, cval)[0]
     if name == "laplace":
-        return branches(lambda n: differences(n, None, mode), 2, dtype, cval)[0]
+        return branches(lambda n: differences(n, None, mode), image, cval)[0]
     if name == "gaussian_laplace":
-        return branches(lambda n: curvatures(n, None, sigma, mode, 4.0, None), 2, dtype, cval)[0]
-    return branches(lambda n: sharpened(n, None, sigma, given.get("amount", 1.0), mode), 2, dtype, cval)[0]
+        return branches(lambda n: curvatures(n, None, sigma, mode, 4.0, None), image, cval)[0]
+    return branches(lambda n: sharpened(n, None, sigma, given.get("amount", 1.0), mode), image, cval)[0]
 
 
 def plan_filter_rows(

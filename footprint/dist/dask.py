@@ -226,7 +226,7 @@ def task_plan(verb: str, array: Any, *args: Any, memory: Any = None, device: str
         whole = _whole(verb, array)
         shape = (max(whole.chunks[0], default=0), *whole.shape[1:])
         return _plan_of(verb)(shape, *args, dtype=array.dtype, memory=memory, device=device, **_options(options))
-    op, order = _operation(verb, array, args, options)
+    op, order = _operation(verb, array, args, options, device)
     block = largest(array, _halos(op, order, array.ndim))
     return plan_turned(verb, op, ArraySpec(block, array.dtype.str), order, where(device), memory)
 
@@ -252,10 +252,11 @@ def _filter(verb: str) -> Lazy:
         op, order = _operation(verb, input, args, options)
         _check_memory(memory)
         dtype = op.out_specs(*op.in_specs(ArraySpec((1,) * input.ndim, input.dtype.str)))[0].dtype
-        eager = getattr(footprint, verb)
+        eager, whole = getattr(footprint, verb), ArraySpec(input.shape, input.dtype.str)
 
         def block(part: np.ndarray) -> np.ndarray:
-            found: np.ndarray = eager(part, *args, memory=memory, device=device, **options)
+            # A block whose rows are short is summed as the whole is.
+            found: np.ndarray = eager(Described(whole, Given(), part), *args, memory=memory, device=device, **options)
             return found
 
         return overlapped(block, input, _halos(op, order, input.ndim), dtype)
@@ -324,13 +325,18 @@ def _plan_of(verb: str) -> Callable[..., Plan]:
     return found
 
 
-def _operation(verb: str, image: Any, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Op, Order]:
-    """What a filter does with an image, and the order of axes it takes; the eager verb's own errors where it can do nothing."""
+def _operation(
+    verb: str, image: Any, args: tuple[Any, ...], options: dict[str, Any], device: str = "null"
+) -> tuple[Op, Order]:
+    """What a filter does with an image, and the order of axes it takes; the eager verb's own errors where it can do nothing.
+
+    No device is looked for unless one is named: what a pixel needs is the same in any order.
+    """
     check_lazy("input", image, f"footprint.{verb}")
     eager = getattr(footprint, verb)
     given = _bound(verb, Described(ArraySpec(image.shape, image.dtype.str), Given()), args, options)
     _options(given.arguments)
-    found: tuple[Op, Order] = eager(*given.args, **given.kwargs)
+    found: tuple[Op, Order] = eager(*given.args, **given.kwargs, device=device)
     return found
 
 

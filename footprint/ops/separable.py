@@ -16,6 +16,7 @@ from footprint.kernels.separable.contract import (
     RINGED,
     averaged,
     countable,
+    crowded,
     in_boxes,
     in_cubes,
     in_one_pass,
@@ -87,6 +88,14 @@ def at_once(limits: Limits, image: ArraySpec, taps: tuple[Taps, ...], dims: str)
     if countable(limits, image, sizes):
         return "separable.counts"
     return "separable.means" if averaged(limits, sum_dtype(image.dtype), sizes) else ""
+
+
+def in_lanes(limits: Limits, volume: ArraySpec, taps: tuple[int, int], equal: bool) -> bool:
+    """Whether a processor sums so many small planes down and across that each has a lane of its own."""
+    kind = sum_dtype(volume.dtype)
+    whole = equal and (countable(limits, volume, taps) or averaged(limits, kind, taps))
+    few = all(2 <= n <= FUSED // np.dtype(kind).itemsize for n in taps)
+    return few and not whole and not in_sight(limits, taps) and crowded(volume.shape, volume.shape, np.dtype(kind).itemsize) > 0
 
 
 def record_at_once(b: Builder, image: Ref, out: Ref, taps: tuple[Taps, ...], kernel: str) -> None:

@@ -8,99 +8,13 @@ from typing import Any
 import numpy as np
 from numba import get_num_threads, prange
 
-from footprint.kernels.common.borders import NONE, source_index
 from footprint.kernels.common.few import TOUCH, few
 from footprint.kernels.common.jit import plain
 from footprint.kernels.pad.contract import AT, LISTED
+from footprint.kernels.pad.cpu_gather import PIECE, THIN, copy, gather, run_of, share_gather, share_thin, thin
 
 _BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}
-
-
-_source_index = plain(cache=True, nogil=True)(source_index)
-_NONE, _LISTED, _NEAREST, _CONSTANT = AT[NONE], AT[LISTED], AT["nearest"], AT["constant"]
 _NO_LIST = np.zeros(0, np.int64)
-PIECE = 1 << 15
-"""Samples of a line that a thread takes at a time, so that one long line uses every core."""
-
-
-@plain(cache=True, nogil=True)
-def _at(i, how, positions):
-    """Where in the image output ``i`` of an axis comes from, negative for nowhere; ``how`` is (border, first, base, length)."""
-    if how[0] == _LISTED:
-        return positions[i] - how[2]
-    if how[0] == _NONE:
-        return i + how[1] - how[2]
-    found = _source_index(i + how[1], how[3], how[0])
-    return found - how[2] if found >= 0 else found
-
-
-@plain(cache=True, nogil=True)
-def _run(how, positions, width):
-    """Start and stop of the longest stretch of outputs known to come from neighbours: it can be copied, not gathered."""
-    if how[0] == _NONE:
-        return 0, width
-    if how[0] != _LISTED:
-        start = min(max(-how[1], 0), width)
-        return start, max(min(how[3] - how[1], width), start)
-    best, length, start = 0, 0, 0
-    for k in range(width):
-        if positions[k] < 0 or (k > start and positions[k] != positions[k - 1] + 1):
-            start = k + (positions[k] < 0)
-        if k + 1 - start > length:
-            best, length = start, k + 1 - start
-    return best, best + length
-
-
-@plain(cache=True, nogil=True)
-def _copy(target, source):
-    """A loop: assigning slices takes Numba seconds to compile."""
-    for x in range(source.size):
-        target[x] = source[x]
-
-
-@plain(cache=True, nogil=True)
-def _edge(target, source, x0, first, last, how, positions, fill):
-    """Outputs ``first`` to ``last`` of those from ``x0`` on, in stretches that come from neighbours, or all from one place."""
-    k = first
-    while k < last:
-        x, many = _at(x0 + k, how, positions), 1
-        step = _at(x0 + k + 1, how, positions) - x if k + 1 < last else 0
-        if how[0] == _NEAREST or how[0] == _CONSTANT:
-            step, many = 0, last - k
-        elif how[0] != _LISTED and (step == 1 or step == -1):
-            many = min(last - k, how[3] - how[2] - x if step == 1 else x + how[2] + 1)
-        for j in range(many):
-            target[k + j] = source[x + j * step] if x >= 0 else fill
-        k += many
-
-
-@plain(cache=True, nogil=True)
-def _gather(image, out, how_z, how_y, how_x, planes, rows, columns, run, fill, from_unit, to_unit):
-    height, width = out.shape[1:]
-    pieces = (width + PIECE - 1) // PIECE
-    for unit in range(from_unit, to_unit):
-        line, x0 = unit // pieces, unit % pieces * PIECE
-        z, y = line // height, line % height
-        target = out[z, y, x0 : min(x0 + PIECE, width)]
-        from_z, from_y = _at(z, how_z, planes), _at(y, how_y, rows)
-        if from_z < 0 or from_y < 0:
-            for x in range(target.size):
-                target[x] = fill
-            continue
-        source = image[from_z, from_y]
-        start = min(max(run[0] - x0, 0), target.size)
-        stop = max(min(run[1] - x0, target.size), start)
-        _edge(target, source, x0, 0, start, how_x, columns, fill)
-        if stop > start:
-            x = _at(x0 + start, how_x, columns)
-            _copy(target[start:stop], source[x : x + stop - start])
-        _edge(target, source, x0, stop, target.size, how_x, columns, fill)
-
-
-@plain(cache=True, parallel=True, nogil=True)
-def _share_gather(image, out, how_z, how_y, how_x, planes, rows, columns, run, fill, units, threads):
-    for t in prange(threads):
-        _gather(image, out, how_z, how_y, how_x, planes, rows, columns, run, fill, units * t // threads, units * (t + 1) // threads)
 
 
 # Small images feel what these two take: they are asked again with every call, and answer the same.
@@ -127,13 +41,19 @@ def pad(image: np.ndarray, out: np.ndarray, *lists: np.ndarray, fill: float = 0.
     planes = rows = columns = _NO_LIST
     if lists:
         given = iter(lists)
-        planes, rows, columns = (next(given) if one[0] == _LISTED else _NO_LIST for one in (z, y, x))
-    run, source, target = _run(x, columns, out.shape[2]), image.view(bits), out.view(bits)
-    units = out.shape[0] * out.shape[1] * -(-out.shape[2] // PIECE)
-    if few(out.size * TOUCH):
-        _gather(source, target, z, y, x, planes, rows, columns, run, value, 0, units)
+        planes, rows, columns = (next(given) if one[0] == AT[LISTED] else _NO_LIST for one in (z, y, x))
+    numbers: Any = image.view(bits), out.view(bits), z, y, x, planes, rows, columns
+    if out.shape[2] <= THIN:
+        alone, together, units = thin, share_thin, out.shape[0] * out.shape[1]
+        numbers += (value,)
     else:
-        _share_gather(source, target, z, y, x, planes, rows, columns, run, value, units, get_num_threads())
+        alone, together = gather, share_gather
+        numbers += (run_of(x, columns, out.shape[2]), value)
+        units = out.shape[0] * out.shape[1] * -(-out.shape[2] // PIECE)
+    if few(out.size * TOUCH):
+        alone(*numbers, 0, units)
+    else:
+        together(*numbers, units, get_num_threads())
 
 
 @plain(cache=True, nogil=True, error_model="numpy")
@@ -260,7 +180,7 @@ def _along(room, line, sign):
     """A line's sum or extreme: of elements as many apart as the room has places, and then of those and of what is left."""
     size = room.size
     whole = line.size // size
-    _copy(room, line[:size] if whole > 0 else line)
+    copy(room, line[:size] if whole > 0 else line)
     for k in range(1, whole):
         _fold(room, line[k * size : (k + 1) * size], sign)
     found = room[0]
@@ -278,7 +198,7 @@ def _statistic(room, image, start, stop, i, sign, integer):
     if image.shape[1] == 1:
         _along(room, image[start:stop, 0], sign)
     else:
-        _copy(found, image[start, i : i + found.size])
+        copy(found, image[start, i : i + found.size])
         for k in range(start + 1, stop):
             _fold(found, image[k, i : i + found.size], sign)
     if sign == 0:
@@ -306,7 +226,7 @@ def _lines(out, work, lo, hi, sign, left, right, integer, thread, threads):
                     sides[k] = found[0]
             else:
                 for k in range(first, last):
-                    _copy(out[o, k, i : i + found.size], found)
+                    copy(out[o, k, i : i + found.size], found)
 
 
 @plain(cache=True, parallel=True, nogil=True, error_model="numpy")

@@ -1,0 +1,197 @@
+"""Images whose rows are short, filtered with their axes turned: against SciPy and NumPy, in parts, in blocks, and their plans."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.ndimage
+
+import footprint as fp
+
+SHAPES = [(n, width) for n, width in zip((65, 200, 131, 70, 300, 100, 140), (1, 2, 3, 5, 8, 9, 33))]
+VOLUMES = [(90, 3, 2), (70, 4, 5), (67, 1, 1), (3, 80, 3), (2, 70, 9), (66, 65, 1)]
+MODES = ("reflect", "constant", "nearest", "mirror", "wrap")
+SUMS = [
+    ("gaussian_filter", (1.3,), {}),
+    ("gaussian_filter", (20,), {}),
+    ("gaussian_filter", (2,), {"order": (1, 0, 2), "truncate": 3}),
+    ("gaussian_filter", ((0, 2, 1),), {}),
+    ("uniform_filter", (4,), {"origin": (1, -1, 0)}),
+    ("uniform_filter", (31,), {}),
+    ("uniform_filter", ((1, 70, 5),), {}),
+    ("sobel", (), {"axis": 0}),
+    ("sobel", (), {}),
+    ("laplace", (), {}),
+    ("gaussian_laplace", (1.5,), {}),
+]
+CPU = {"device": "cpu"}
+
+
+def along(value, n):
+    """An argument for so many axes of three, those that are there."""
+    return value[:n] if isinstance(value, tuple) else value
+
+
+def scipys(verb, image, *args, mode, **options):
+    """Of several borders SciPy takes each for all axes of a derivative, where every axis has its own here."""
+    if isinstance(mode, str) or "laplace" not in verb:
+        return getattr(scipy.ndimage, verb)(image, *args, mode=mode, **options)
+    if verb == "laplace":
+        return sum(scipy.ndimage.correlate1d(image, [1, -2, 1], axis, mode=one) for axis, one in enumerate(mode))
+    orders = 2 * np.eye(image.ndim, dtype=int)
+    return sum(scipy.ndimage.gaussian_filter(image, *args, order=tuple(order), mode=mode) for order in orders)
+
+
+@pytest.mark.parametrize("shape", SHAPES + VOLUMES)
+@pytest.mark.parametrize(("verb", "args", "options"), SUMS)
+def test_sums_are_scipys(verb, args, options, shape, rng):
+    image, n = rng.standard_normal(shape), len(shape)
+    args, options = [along(one, n) for one in args], {name: along(one, n) for name, one in options.items()}
+    for mode in (*MODES, ["wrap", "mirror", "constant"][:n]):
+        want = scipys(verb, image, *args, mode=mode, **options)
+        got = getattr(fp, verb)(image, *args, mode=mode, **options, **CPU)
+        np.testing.assert_allclose(got, want, rtol=0, atol=3e-13)
+        plain = np.abs(getattr(fp, verb)(image.astype("f4"), *args, mode=mode, **options, **CPU) - want).max()
+        assert plain < 2e-5
+
+
+@pytest.mark.parametrize("shape", [(120, 3), (90, 2, 3), (3, 80, 4)])
+def test_a_constant_outside_lies_beyond_what_one_axis_leaves_for_the_next(shape, rng):
+    """In that order of axes, which must then be the array's own."""
+    image = rng.standard_normal(shape)
+    for verb, args in (("gaussian_filter", (2,)), ("uniform_filter", (5,)), ("sobel", (0,)), ("gaussian_filter", (2, 1))):
+        want = getattr(scipy.ndimage, verb)(image, *args, mode="constant", cval=2.5)
+        np.testing.assert_allclose(getattr(fp, verb)(image, *args, mode="constant", cval=2.5, **CPU), want, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("shape", [(90, 3, 2), (70, 4, 5), (3, 80, 3), (200, 70, 3), (70, 40, 30)])
+def test_some_axes_of_three(shape, rng):
+    image = rng.standard_normal(shape)
+    for count in (1, 2):
+        for axes in itertools.combinations(range(3), count):
+            for verb, args in (("gaussian_filter", (2,)), ("uniform_filter", (5,)), ("gaussian_laplace", (1.0,)), ("laplace", ())):
+                want = getattr(scipy.ndimage, verb)(image, *args, axes=axes)
+                np.testing.assert_allclose(getattr(fp, verb)(image, *args, axes=axes, **CPU), want, rtol=0, atol=3e-14)
+            want = scipy.ndimage.percentile_filter(image, 30, (3, 4)[:count], axes=axes, mode="wrap")
+            np.testing.assert_array_equal(fp.percentile_filter(image, 30, (3, 4)[:count], axes=axes, mode="wrap", **CPU), want)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("dtype", ["f4", "u1", ">i2", ">f8", "i8"])
+def test_ranks_are_scipys(shape, dtype, rng):
+    image = (rng.standard_normal(shape) * 50).astype(dtype)
+    cross = np.array([[0, 1, 1], [1, 0, 1], [0, 1, 0], [0, 0, 1]], bool)
+    for mode in MODES:
+        for verb, args, options in (
+            ("median_filter", (3,), {}),
+            ("minimum_filter", ((5, 2),), {"origin": (1, -1)}),
+            ("rank_filter", (2,), {"footprint": cross, "origin": (-1, 0)}),
+            ("maximum_filter", ((1, 4),), {"cval": 7}),
+        ):
+            want = getattr(scipy.ndimage, verb)(image.astype("=" + dtype[-2:]), *args, mode=mode, **options)
+            np.testing.assert_array_equal(getattr(fp, verb)(image, *args, mode=mode, **options, **CPU), want)
+
+
+@pytest.mark.parametrize("shape", SHAPES + VOLUMES)
+@pytest.mark.parametrize("dtype", ["?", "u2", "f4", "f8", "c16"])
+def test_pads_are_numpys(shape, dtype, rng):
+    image = (rng.random(shape) * 100).astype(dtype)
+    for mode in ("symmetric", "reflect", "edge", "wrap", "constant", "maximum"):
+        if mode == "reflect" and 1 in shape:
+            continue
+        if mode == "maximum" and dtype == "c16":
+            continue
+        for width in (2, ((3, 0), (1, 4), (0, 2))[: len(shape)], ((40, 41), (9, 70), (7, 3))[: len(shape)]):
+            try:
+                got = fp.pad(image, width, mode, **CPU)
+            except fp.ShapeError:
+                # Complex numbers have no borders that are computed.
+                assert dtype == "c16"
+                continue
+            np.testing.assert_array_equal(got, np.pad(image, width, mode))
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 8])
+def test_views_byte_orders_and_outputs(width, rng):
+    """However the pixels lie, they are summed in the same order, and the next call like it does the same."""
+    image = rng.standard_normal((300, width))
+    want = fp.gaussian_filter(image, 2, **CPU)
+    wide, other = np.zeros((600, 3 * width)), image.astype(">f8")
+    wide[::-2, ::3] = image
+    for view in (wide[::-2, ::3], np.asfortranarray(image), other):
+        for _ in range(2):
+            np.testing.assert_array_equal(fp.gaussian_filter(view, 2, **CPU), want)
+    for out in (np.zeros_like(image), np.zeros_like(wide)[::-2, ::3], np.zeros_like(other), np.zeros_like(image, order="F")):
+        for _ in range(2):
+            out[...] = 0
+            assert fp.gaussian_filter(image, 2, output=out, **CPU) is out
+            np.testing.assert_array_equal(out, want)
+
+
+@pytest.mark.parametrize("shape", [(150, 3), (90, 3, 4), (3, 90, 4)])
+def test_nan_and_infinities_reach_what_their_weights_reach(shape, rng):
+    image = rng.standard_normal(shape)
+    image.flat[[40, 200]] = np.nan, np.inf
+    for verb, args, size in (("gaussian_filter", (1.5,), 13), ("uniform_filter", (3,), 3), ("gaussian_laplace", (1.0,), 9)):
+        reached = scipy.ndimage.maximum_filter(~np.isfinite(image), size)
+        np.testing.assert_array_equal(~np.isfinite(getattr(fp, verb)(image, *args, **CPU)), reached)
+
+
+@pytest.mark.parametrize("shape", [(700, 3), (90, 4, 5), (5, 90, 3), (900, 1)])
+@pytest.mark.parametrize(
+    ("verb", "args"), [("gaussian_filter", (3,)), ("uniform_filter", (31,)), ("gaussian_laplace", (1,)), ("laplace", ())]
+)
+def test_every_budget_gives_the_same_bits(verb, args, shape, rng):
+    image = rng.standard_normal(shape, "f4")
+    want = getattr(fp, verb)(image, *args, **CPU)
+    with pytest.raises(fp.BudgetError) as caught:
+        getattr(fp, verb)(image, *args, memory=1, **CPU)
+    for memory in (caught.value.smallest, 2 * caught.value.smallest, caught.value.smallest + image.nbytes):
+        np.testing.assert_array_equal(getattr(fp, verb)(image, *args, memory=memory, **CPU), want)
+
+
+def test_planes_of_a_stack_have_the_bits_of_each_alone(rng):
+    stack = rng.standard_normal((5, 100, 7), "f4")
+    for verb, args in (("gaussian_filter", (2,)), ("uniform_filter", (20,)), ("laplace", ()), ("gaussian_laplace", (1,))):
+        want = np.stack([getattr(fp, verb)(plane, *args, **CPU) for plane in stack])
+        np.testing.assert_array_equal(getattr(fp, verb)(stack, *args, axes=(1, 2), **CPU), want)
+        colours = np.moveaxis(stack, 0, 2)
+        np.testing.assert_array_equal(getattr(fp, verb)(colours, *args, axes=(0, 1), **CPU), np.moveaxis(want, 0, 2))
+
+
+@pytest.mark.parametrize(("shape", "chunks"), [((500, 3), (50, 3)), ((500, 40), (500, 8)), ((300, 4, 5), (40, 4, 5))])
+def test_blocks_are_summed_in_the_order_of_the_whole(shape, chunks, rng):
+    """Those of a wide image may be thin, and those of a thin one short."""
+    da = pytest.importorskip("dask.array", reason="dask is not installed")
+    import footprint.dist.dask as lazily
+
+    image = rng.standard_normal(shape, "f4")
+    given = da.from_array(image, chunks=chunks)
+    for verb, args in (("gaussian_filter", (1.5,)), ("uniform_filter", (4,)), ("laplace", ()), ("gaussian_laplace", (1,))):
+        got = getattr(lazily, verb)(given, *args, device="cpu").compute(scheduler="sync")
+        np.testing.assert_array_equal(got, getattr(fp, verb)(image, *args, **CPU))
+    got = lazily.median_filter(given, 3, axes=(0, 1), device="cpu").compute(scheduler="sync")
+    np.testing.assert_array_equal(got, fp.median_filter(image, 3, axes=(0, 1), **CPU))
+
+
+def test_the_plan_has_the_turned_copies():
+    """Two of them where rows are turned, none where a row is one pixel, and none for GPUs, whose kernels ask for no long rows."""
+    copies = fp.plan_gaussian_filter((5000, 3), 2, device="cpu")
+    assert copies.inputs[0].spec.shape == (3, 5000) and copies.nbytes >= 2 * 4 * 15000
+    column = fp.plan_gaussian_filter((500_000, 1), 2, device="cpu")
+    assert column.inputs[0].spec.shape == (1, 500_000) and column.nbytes < 4 * 500_000
+    assert fp.plan_gaussian_filter((5000, 3), 2, device="null:h100").inputs[0].spec.shape == (5000, 3)
+
+
+@pytest.mark.parametrize("shape", [(5000, 3), (5000, 1), (5000, 33), (60, 3), (40, 40), (600, 4, 3), (4, 600, 3)])
+def test_the_plan_without_data_is_that_of_the_call(shape, monkeypatch):
+    from footprint.api import _call
+
+    plans, bind = [], _call.bind
+    monkeypatch.setattr(_call, "bind", lambda plan, backend: plans.append(plan) or bind(plan, backend))
+    fp.clear_cache()
+    for verb, args in (("gaussian_filter", (2,)), ("laplace", ()), ("uniform_filter", (9,)), ("pad", (2, "edge"))):
+        getattr(fp, verb)(np.zeros(shape, "f4"), *args, **CPU)
+        assert plans.pop().key == getattr(fp, f"plan_{verb}")(shape, *args, device="cpu").key
