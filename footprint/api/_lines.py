@@ -133,7 +133,8 @@ def branches(make: MakeSum, spec: ArraySpec, cval: Any, device: Device | None = 
     turns = _long(every, spec, outside, device)
     if len(used) == len(AXES):
         return _volume(sums, dims, dtype, outside, turns), turns
-    order = turns if turns is not None and used <= {*turns[-2:]} else order
+    long = turns is not None and used <= {*turns[-2:]}
+    order = turns if long else order
     for some, factor in sums:
         one = Taps("x", table(np.ones(1), dtype), 0, NONE, outside, repr(outside))
         pair = [replace(one, axis="y" if n_axes > 1 else ""), one]
@@ -142,7 +143,7 @@ def branches(make: MakeSum, spec: ArraySpec, cval: Any, device: Device | None = 
             pair[at - n_axes] = Taps(dims[at], table(w.values, dtype), w.first, w.border, outside, repr(outside))
         tall, wide = pair
         found.append((tall, replace(wide, weights=table(np.asarray(wide.weights) * factor, dtype))))
-    return Branches(tuple(found), dims), order
+    return Branches(tuple(found), dims, long), order
 
 
 def _long(every: list[Weights], spec: ArraySpec, outside: float, device: Device | None) -> Order:
@@ -179,8 +180,8 @@ def _volume(sums: list[tuple[list[Weights], float]], dims: str, dtype: str, outs
             # Not before the last, as what lies outside of those before it is the constant itself.
             values[lo + mine.first :][: len(mine.values)] = mine.values * (factor if name == dims[-1] else 1.0)
             taps.append(Taps(name, table(values, dtype), -lo, mine.border, outside, repr(outside)))
-        ops.append(lines(taps if _counts(every, outside) else _sorted(taps), dims))
-    return summed(ops, dims)
+        ops.append(lines(taps if _counts(every, outside) else _sorted(taps), dims, order is not None))
+    return summed(ops, dims, order is not None)
 
 
 def _sorted(taps: list[Taps]) -> list[Taps]:
@@ -204,7 +205,8 @@ def operation(make: Make, spec: ArraySpec, cval: Any, device: Device | None = No
     some = make(n_axes) or [Weights(n_axes - 1, np.ones(1), 0, "nearest")]
     used = {w.axis for w in some}
     colours = here and n_axes == 3 and 1 in used and 2 not in used and spec.shape[-1] <= _COLOURS
-    order = _long(some, spec, outside, device) or ((2, 0, 1) if colours else None)
+    turns = _long(some, spec, outside, device)
+    order = turns or ((2, 0, 1) if colours else None)
     at = {axis: axis if order is None else order.index(axis) for axis in range(n_axes)}
     taps = [Taps(dims[at[w.axis]], table(w.values, spec.dtype), w.first, w.border, outside, repr(outside)) for w in some]
-    return lines(taps if _counts(some, outside) else _sorted(taps), dims), order
+    return lines(taps if _counts(some, outside) else _sorted(taps), dims, turns is not None), order

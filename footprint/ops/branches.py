@@ -33,6 +33,12 @@ class Branches(ImageFilter):
 
     branches: tuple[tuple[Taps, Taps], ...]
     dims: str = "yx"
+    long: bool = False
+
+    @property
+    def cut(self) -> str:  # type: ignore[override]
+        """Every axis, the last one first where that is ``long``."""
+        return self.dims[::-1] if self.long else self.dims
 
     def halo(self, axis: str) -> Reach:
         """The most that any branch reaches."""
@@ -144,6 +150,7 @@ class Sum(Op):
 
     n: int
     dims: str
+    long: bool = False
 
     units = ImageFilter.units
 
@@ -154,8 +161,8 @@ class Sum(Op):
 
     @property
     def cut(self) -> str:  # type: ignore[override]
-        """Every axis."""
-        return self.dims
+        """As all of them are cut."""
+        return self.dims[::-1] if self.long else self.dims
 
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The arrays and the sum."""
@@ -178,8 +185,9 @@ class Sum(Op):
                 b.launch("muladd", y.deep(3), other.deep(3), a=1.0, b=1.0, count=None, **_PLACES)
 
 
-def summed(ops: list[Op], dims: str) -> Op:
+def summed(ops: list[Op], dims: str, long: bool = False) -> Op:
     """The sum of what several operations make of one array."""
-    names = Sum(len(ops), dims).names()[0]
+    total = Sum(len(ops), dims, long)
+    names = total.names()[0]
     stages = [Stage(op, ("input",), (name,)) for op, name in zip(ops, names)]
-    return Pipeline((*stages, Stage(Sum(len(ops), dims), names, ("output",))), ("input",), ("output",))
+    return Pipeline((*stages, Stage(total, names, ("output",))), ("input",), ("output",))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -126,10 +126,18 @@ class Line(ImageFilter):
         Weights, an axis.
     dims
         Names of the array's axes.
+    long
+        Whether parts are of the last axis, as it is the longest.
     """
 
     taps: tuple[Taps, ...]
     dims: str = "yx"
+    long: bool = False
+
+    @property
+    def cut(self) -> str:  # type: ignore[override]
+        """Every axis."""
+        return self.dims[::-1] if self.long else self.dims
 
     def halo(self, axis: str) -> Reach:
         """Of an axis with weights."""
@@ -264,10 +272,10 @@ def _fuse(stages: tuple[Stage, ...]) -> Stage | None:
     sizes, itemsize = [len(some.weights) for some in taps], taps[0].weights.array.itemsize
     if not all(2 <= n <= FUSED // itemsize for n in sizes):
         if all(some.equal for some in taps) or (itemsize == 4 and all(2 <= n <= RINGED for n in sizes)):
-            apart = Pipeline.chain([Apart((some,), one.op.dims) for some in taps], "input", "output")
-            return Stage(Together(taps, one.op.dims, apart=apart), one.reads, two.writes)
+            apart = Pipeline.chain([Apart((some,), one.op.dims, one.op.long) for some in taps], "input", "output")
+            return Stage(Together(taps, one.op.dims, one.op.long, apart=apart), one.reads, two.writes)
         return None
-    return Stage(Line(taps, one.op.dims), one.reads, two.writes)
+    return Stage(replace(one.op, taps=taps), one.reads, two.writes)
 
 
 def _fuse_all(stages: tuple[Stage, ...]) -> Stage | None:
@@ -278,18 +286,18 @@ def _fuse_all(stages: tuple[Stage, ...]) -> Stage | None:
         return None
     if any(some.border == "constant" and some.cval != 0 for some in taps):
         return None
-    dims = ops[0].dims  # type: ignore[attr-defined]
-    apart = Pipeline.chain([Line(taps[:2], dims), Line(taps[2:], dims)], "input", "output")
-    return Stage(Cube(taps, dims, apart=apart), stages[0].reads, stages[-1].writes)
+    dims, long = ops[0].dims, ops[0].long  # type: ignore[attr-defined]
+    apart = Pipeline.chain([Line(taps[:2], dims, long), Line(taps[2:], dims, long)], "input", "output")
+    return Stage(Cube(taps, dims, long, apart=apart), stages[0].reads, stages[-1].writes)
 
 
 FUSIONS[(Line, Line, Line)] = _fuse_all
 FUSIONS[(Line, Line)] = _fuse
 
 
-def lines(taps: list[Taps], dims: str) -> Op:
-    """Weights along several axes, one after another."""
-    ops = [Line((some,), dims) for some in taps]
+def lines(taps: list[Taps], dims: str, long: bool = False) -> Op:
+    """Weights along several axes, one after another; of an array that is ``long``, in parts of its last axis."""
+    ops = [Line((some,), dims, long) for some in taps]
     return ops[0] if len(ops) == 1 else Pipeline.chain(ops, "input", "output")
 
 

@@ -9,6 +9,8 @@ import pytest
 import scipy.ndimage
 
 import footprint as fp
+from footprint.kernels.separable import contract
+from footprint.spec import ArraySpec, Limits
 
 SHAPES = [(n, width) for n, width in zip((65, 200, 131, 70, 300, 100, 140), (1, 2, 3, 5, 8, 9, 33))]
 VOLUMES = [(90, 3, 2), (70, 4, 5), (67, 1, 1), (3, 80, 3), (2, 70, 9), (66, 65, 1)]
@@ -139,17 +141,42 @@ def test_nan_and_infinities_reach_what_their_weights_reach(shape, rng):
         np.testing.assert_array_equal(~np.isfinite(getattr(fp, verb)(image, *args, **CPU)), reached)
 
 
-@pytest.mark.parametrize("shape", [(700, 3), (90, 4, 5), (5, 90, 3), (900, 1)])
-@pytest.mark.parametrize(
-    ("verb", "args"), [("gaussian_filter", (3,)), ("uniform_filter", (31,)), ("gaussian_laplace", (1,)), ("laplace", ())]
-)
-def test_every_budget_gives_the_same_bits(verb, args, shape, rng):
-    image = rng.standard_normal(shape, "f4")
-    want = getattr(fp, verb)(image, *args, **CPU)
-    with pytest.raises(fp.BudgetError) as caught:
-        getattr(fp, verb)(image, *args, memory=1, **CPU)
-    for memory in (caught.value.smallest, 2 * caught.value.smallest, caught.value.smallest + image.nbytes):
-        np.testing.assert_array_equal(getattr(fp, verb)(image, *args, memory=memory, **CPU), want)
+@pytest.mark.parametrize("shape", [(700, 3), (90, 4, 5), (5, 90, 3), (900, 1), (640, 20)])
+@pytest.mark.parametrize("mode", ["reflect", "wrap", "constant"])
+def test_every_budget_gives_the_same_bits(mode, shape, rng):
+    """The last part may be of a few pixels."""
+    image, how = rng.standard_normal(shape, "f4"), {"mode": mode, **CPU}
+    for verb, args in (("gaussian_filter", (3,)), ("uniform_filter", (31,)), ("uniform_filter", (61,)), ("gaussian_laplace", (1,))):
+        filtered = getattr(fp, verb)
+        want = filtered(image, *args, **how)
+        with pytest.raises(fp.BudgetError) as caught:
+            filtered(image, *args, memory=1, **how)
+        least = caught.value.smallest
+        for memory in (least + image.nbytes // 8, least + image.nbytes // 3, least + image.nbytes):
+            np.testing.assert_array_equal(filtered(image, *args, memory=memory, **how), want)
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8"])
+def test_no_part_needs_more_workspace_than_the_largest(kind, rng):
+    """Strips of a narrower part were wider ones, and of few columns blocks were laid beside each other, past what was planned."""
+    limits = Limits(device="cpu", threads=2)
+    for _ in range(3000):
+        tall, wide = rng.choice([3, 9, 20, 60], 2)
+        large = (1, int(rng.integers(1, 80)), int(rng.choice([rng.integers(1, 70), rng.integers(1, 30_000)])))
+        small = (1, *(int(rng.integers(1, n + 1)) for n in large[1:]))
+        rooms = []
+        for out in (large, small):
+            specs = (
+                ArraySpec((1, out[1] + tall - 1, out[2] + wide - 1), kind),
+                ArraySpec((int(tall),), kind),
+                ArraySpec((int(wide),), kind),
+            )
+            asked = [contract.separable_work, contract.counts_work, contract.means_work]
+            works = [one for ask in asked for one in ask(limits, *specs, ArraySpec(out, kind))]
+            for axis in (1, 2):
+                works += contract.box_work(limits, specs[0], specs[axis], ArraySpec(out, kind), axis=axis)
+            rooms.append([work.nbytes for work in works])
+        assert all(n <= most for most, n in zip(*rooms)), (large, small, tall, wide)
 
 
 def test_planes_of_a_stack_have_the_bits_of_each_alone(rng):
@@ -182,6 +209,8 @@ def test_the_plan_has_the_turned_copies():
     assert copies.inputs[0].spec.shape == (3, 5000) and copies.nbytes >= 2 * 4 * 15000
     column = fp.plan_gaussian_filter((500_000, 1), 2, device="cpu")
     assert column.inputs[0].spec.shape == (1, 500_000) and column.nbytes < 4 * 500_000
+    # Parts of the long axis have each other's pixels at their ends alone.
+    assert fp.plan_gaussian_filter((500_000, 3), 2, memory="2MB", device="cpu").chunk.unit == "pixels"
     assert fp.plan_gaussian_filter((5000, 3), 2, device="null:h100").inputs[0].spec.shape == (5000, 3)
 
 

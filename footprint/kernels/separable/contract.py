@@ -112,10 +112,19 @@ def chained(taps: int) -> int:
 def short_places(tall: int, wide: int, width: int, itemsize: int) -> tuple[int, int, int]:
     """Of a thread's workspace for these: elements of a strip, where a block at an edge lies, and the end.
 
-    Strips are as equal as can be: one of few columns costs as much for each row as a wide one.
+    Strips are as equal as can be: one of few columns costs as much for each row as a wide one. So a part of fewer columns may have
+    wider ones.
     """
-    blocks, most = -(-max(width, 1) // STEP), max(RING // ((tall + 1) * itemsize) // STEP, 1)
-    strip = -(-blocks // -(-blocks // most)) * STEP
+    blocks, most = -(-max(width, 1) // STEP), _widest(tall, itemsize)
+    return _short_room(tall, wide, -(-blocks // -(-blocks // most)) * STEP)
+
+
+def _widest(tall: int, itemsize: int) -> int:
+    """Blocks of the widest strip."""
+    return max(RING // ((tall + 1) * itemsize) // STEP, 1)
+
+
+def _short_room(tall: int, wide: int, strip: int) -> tuple[int, int, int]:
     return strip, (tall + 1) * strip, (tall + 1) * strip + STEP + wide - 1
 
 
@@ -138,7 +147,9 @@ def separable_work(
     lengths = tall.shape[0], wide.shape[0], out.shape[2]
     size = places(*lengths)[4] + LINE_ROOM
     if short(*lengths[:2], cval, out.itemsize):
-        size = max(short_places(*lengths, out.itemsize)[2], crowded(image.shape, out.shape, out.itemsize))
+        # That of any narrower part, too.
+        widest = min(-(-max(lengths[2], 1) // STEP), _widest(lengths[0], out.itemsize)) * STEP
+        size = max(_short_room(*lengths[:2], widest)[2], crowded(image.shape, out.shape, out.itemsize))
     unit = limits.align // np.dtype(out.dtype).itemsize
     return (ArraySpec((limits.threads, -(-size // unit) * unit), out.dtype),)
 
@@ -213,9 +224,12 @@ def in_boxes(limits: Limits, taps: int, shape: tuple[int, ...], axis: int, sums:
 def box_work(
     limits: Limits, image: ArraySpec, weights: ArraySpec, out: ArraySpec, *, axis: int, **_: object
 ) -> tuple[ArraySpec, ...]:
-    """For each thread sums, and those of a block; and a row beyond the edge, or lines of blocks and what they need after them."""
+    """For each thread sums, and those of a block; and a row beyond the edge, or lines of blocks and what they need after them.
+
+    The latter also where lines lie side by side, as few of them may be left for the last part.
+    """
     most = min(weights.size, out.shape[axis])
-    tile = ABREAST * (1 if beside(math.prod(out.shape[axis + 1 :])) else most + weights.size - 1)
+    tile = ABREAST * (most + weights.size - 1)
     return ArraySpec((limits.threads, (3 + most) * ABREAST), "float64"), ArraySpec((limits.threads, tile), out.dtype)
 
 

@@ -104,18 +104,17 @@ def separable_for(
     taps, kind = (tall.size, wide.size), np.dtype(out.dtype)
     where = (*image.shape[1:], *out.shape[1:]), y0, x0, borders.CODES[border_y], borders.CODES[border_x]
     brief = short(*taps, cval, kind.itemsize)
-    if brief and crowded(image.shape, out.shape, kind.itemsize):
-        alone, together, units = crowd_units, crowd_all, -(-out.shape[0] // (BYTES // kind.itemsize))
-        numbers: tuple[Any, ...] = ((chained(taps[0]), chained(taps[1])), *where)
-    else:
-        alone, together = (short_units, short_all) if brief else (_units, _all)
-        held = short_places(*taps, out.shape[2], kind.itemsize)[:2] if brief else places(*taps, out.shape[2])
-        units = out.shape[0] * -(-out.shape[1] // ROWS) * -(-out.shape[2] // held[0])
-        numbers = (*held, *where, kind.type(cval))
-    operations = out.size * sum(taps)
+    held = short_places(*taps, out.shape[2], kind.itemsize)[:2] if brief else places(*taps, out.shape[2])
+    units = out.shape[0] * -(-out.shape[1] // ROWS) * -(-out.shape[2] // held[0])
+    own: tuple[Any, ...] = (short_units, short_all) if brief else (_units, _all)
+    apart: tuple[Any, ...] = (*own, units, (*held, *where, kind.type(cval)))
+    operations, room = out.size * sum(taps), crowded(image.shape, out.shape, kind.itemsize) if brief else 0
+    in_lanes = crowd_units, crowd_all, -(-out.shape[0] // (BYTES // kind.itemsize)), ((chained(taps[0]), chained(taps[1])), *where)
 
     def launch(image: np.ndarray, tall: np.ndarray, wide: np.ndarray, out: np.ndarray, work: np.ndarray) -> None:
         flat = image.reshape(-1), tall, wide, out.reshape(-1), work.reshape(-1)
+        # Planes of a part may be small where those of the largest one were not: to the same bits.
+        alone, together, units, numbers = in_lanes if 0 < room <= work.shape[1] else apart
         if few(operations):
             alone(*flat, 0, 0, units, *numbers)
         else:
