@@ -170,6 +170,20 @@ def rank(d: Draw) -> Call:
     return Call(verb, arguments, options)
 
 
+class Thin(Draw):
+    """Arrays that are long along another axis than the last, which is short."""
+
+    def shape(self, n: int, high: int = 90) -> tuple[int, ...]:
+        lengths = [self.count(1, 33) for _ in range(n)]
+        if n > 1:
+            lengths[int(self.rng.integers(n - 1))] = self.count(60, 600)
+        return tuple(lengths)
+
+
+def thin(d: Draw) -> Call:
+    return d.one(filters, filters, rank, pad)(Thin(int(d.rng.integers(1 << 31))))
+
+
 def pad(d: Draw) -> Call:
     n = d.one(1, 2, 2, 3)
     image = d.array(d.shape(n, 60))
@@ -336,5 +350,5 @@ def sources(d: Draw) -> Call:
 
 
 KINDS: dict[str, Callable[[Draw], Call]] = {
-    kind.__name__: kind for kind in (convolve, filters, rank, pad, small, fbp, iterate, scan, sources)
+    kind.__name__: kind for kind in (convolve, filters, rank, pad, thin, small, fbp, iterate, scan, sources)
 }

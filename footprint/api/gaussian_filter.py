@@ -115,7 +115,8 @@ def plan_gaussian_filter(
     Returns
     -------
     Plan
-        Its parts are planes, rows, and where not even a row fits, columns.
+        Its parts are planes, rows, and where not even a row fits, columns. On the CPU a long image of short rows is planned with
+        its long axis last, and parts are pieces of that.
 
     Examples
     --------
