@@ -255,7 +255,6 @@ def _filter(verb: str) -> Lazy:
         eager, whole = getattr(footprint, verb), ArraySpec(input.shape, input.dtype.str)
 
         def block(part: np.ndarray) -> np.ndarray:
-            # A block whose rows are short is summed as the whole is.
             found: np.ndarray = eager(Described(whole, Given(), part), *args, memory=memory, device=device, **options)
             return found
 
@@ -328,10 +327,7 @@ def _plan_of(verb: str) -> Callable[..., Plan]:
 def _operation(
     verb: str, image: Any, args: tuple[Any, ...], options: dict[str, Any], device: str = "null"
 ) -> tuple[Op, Order]:
-    """What a filter does with an image, and the order of axes it takes; the eager verb's own errors where it can do nothing.
-
-    No device is looked for unless one is named: what a pixel needs is the same in any order.
-    """
+    """What a filter does with an image, and the order of axes it takes; the eager verb's own errors where it can do nothing."""
     check_lazy("input", image, f"footprint.{verb}")
     eager = getattr(footprint, verb)
     given = _bound(verb, Described(ArraySpec(image.shape, image.dtype.str), Given()), args, options)
