@@ -132,9 +132,9 @@ def branches(make: MakeSum, spec: ArraySpec, cval: Any, device: Device | None = 
     order = free_first(used, n_axes)
     turns = _long(every, spec, outside, device)
     if len(used) == len(AXES):
-        return _volume(sums, dims, dtype, outside, turns), turns
+        return _volume(sums, spec, outside, turns), turns
     long = turns is not None and used <= {*turns[-2:]}
-    order = turns if long else order
+    order, first = (turns, _longest(spec.shape, turns)) if long else (order, "")
     for some, factor in sums:
         one = Taps("x", table(np.ones(1), dtype), 0, NONE, outside, repr(outside))
         pair = [replace(one, axis="y" if n_axes > 1 else ""), one]
@@ -143,7 +143,7 @@ def branches(make: MakeSum, spec: ArraySpec, cval: Any, device: Device | None = 
             pair[at - n_axes] = Taps(dims[at], table(w.values, dtype), w.first, w.border, outside, repr(outside))
         tall, wide = pair
         found.append((tall, replace(wide, weights=table(np.asarray(wide.weights) * factor, dtype))))
-    return Branches(tuple(found), dims, long), order
+    return Branches(tuple(found), dims, first), order
 
 
 def _long(every: list[Weights], spec: ArraySpec, outside: float, device: Device | None) -> Order:
@@ -160,13 +160,19 @@ def _long(every: list[Weights], spec: ArraySpec, outside: float, device: Device 
     return found
 
 
+def _longest(shape: tuple[int, ...], order: Order) -> str:
+    """The name of the longest axis of a turned array, which is cut first: parts have each other's pixels at their ends alone."""
+    return "" if order is None else _dims(len(shape))[max(range(len(shape)), key=lambda at: shape[order[at]])]
+
+
 def _counts(every: list[Weights], outside: float) -> bool:
     """Whether a constant lies outside of what one axis leaves for the next, so that their order counts."""
     return outside != 0 and any(one.border == "constant" for one in every)
 
 
-def _volume(sums: list[tuple[list[Weights], float]], dims: str, dtype: str, outside: float, order: Order) -> Op:
+def _volume(sums: list[tuple[list[Weights], float]], spec: ArraySpec, outside: float, order: Order) -> Op:
     """The sum of filters along all three axes, each of them as far as the farthest: so parts of a volume serve them all."""
+    dims, dtype, first = AXES, spec.dtype, _longest(spec.shape, order)
     every = [w for some, _ in sums for w in some]
     ops: list[Op] = []
     for some, factor in sums:
@@ -180,8 +186,8 @@ def _volume(sums: list[tuple[list[Weights], float]], dims: str, dtype: str, outs
             # Not before the last, as what lies outside of those before it is the constant itself.
             values[lo + mine.first :][: len(mine.values)] = mine.values * (factor if name == dims[-1] else 1.0)
             taps.append(Taps(name, table(values, dtype), -lo, mine.border, outside, repr(outside)))
-        ops.append(lines(taps if _counts(every, outside) else _sorted(taps), dims, order is not None))
-    return summed(ops, dims, order is not None)
+        ops.append(lines(taps if _counts(every, outside) else _sorted(taps), dims, first))
+    return summed(ops, dims, first)
 
 
 def _sorted(taps: list[Taps]) -> list[Taps]:
@@ -209,4 +215,4 @@ def operation(make: Make, spec: ArraySpec, cval: Any, device: Device | None = No
     order = turns or ((2, 0, 1) if colours else None)
     at = {axis: axis if order is None else order.index(axis) for axis in range(n_axes)}
     taps = [Taps(dims[at[w.axis]], table(w.values, spec.dtype), w.first, w.border, outside, repr(outside)) for w in some]
-    return lines(taps if _counts(some, outside) else _sorted(taps), dims, turns is not None), order
+    return lines(taps if _counts(some, outside) else _sorted(taps), dims, _longest(spec.shape, turns)), order

@@ -33,12 +33,12 @@ class Branches(ImageFilter):
 
     branches: tuple[tuple[Taps, Taps], ...]
     dims: str = "yx"
-    long: bool = False
+    first: str = ""
 
     @property
     def cut(self) -> str:  # type: ignore[override]
-        """Every axis, the last one first where that is ``long``."""
-        return self.dims[::-1] if self.long else self.dims
+        """Every axis."""
+        return self.first + self.dims.replace(self.first, "")
 
     def halo(self, axis: str) -> Reach:
         """The most that any branch reaches."""
@@ -150,7 +150,7 @@ class Sum(Op):
 
     n: int
     dims: str
-    long: bool = False
+    first: str = ""
 
     units = ImageFilter.units
 
@@ -162,7 +162,7 @@ class Sum(Op):
     @property
     def cut(self) -> str:  # type: ignore[override]
         """As all of them are cut."""
-        return self.dims[::-1] if self.long else self.dims
+        return self.first + self.dims.replace(self.first, "")
 
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The arrays and the sum."""
@@ -185,9 +185,9 @@ class Sum(Op):
                 b.launch("muladd", y.deep(3), other.deep(3), a=1.0, b=1.0, count=None, **_PLACES)
 
 
-def summed(ops: list[Op], dims: str, long: bool = False) -> Op:
+def summed(ops: list[Op], dims: str, first: str = "") -> Op:
     """The sum of what several operations make of one array."""
-    total = Sum(len(ops), dims, long)
+    total = Sum(len(ops), dims, first)
     names = total.names()[0]
     stages = [Stage(op, ("input",), (name,)) for op, name in zip(ops, names)]
     return Pipeline((*stages, Stage(total, names, ("output",))), ("input",), ("output",))
