@@ -77,8 +77,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/api/_lines.py",
-        "(factor if axis == 2 else 1.0)",
-        "(1.0 if axis else factor)",
+        "(factor if name == dims[-1] else 1.0)",
+        "(factor if name == dims[0] else 1.0)",
         ("tests/backend/test_edges.py::test_volumes",),
         "what lies outside a volume is added to what has been scaled already",
     ),
