@@ -13,6 +13,7 @@ from footprint.api._call import Face, Stream, call, planned
 from footprint.api._scan import ScanJob, job_of
 from footprint.errors import ArgumentError, BudgetError, choose, warn
 from footprint.ops.base import Op, Table
+from footprint.ops.dropouts import Dropouts
 from footprint.ops.flatfield import DeadPixels, MinusLog, Rows, Sinograms
 from footprint.ops.fourier_metric import FourierMetric
 from footprint.ops.half_acquisition import is_turn
@@ -250,12 +251,14 @@ def _read(job: ScanJob, turned: Untilt | None) -> tuple[int, int]:
     return (job.start, job.stop) if turned is None else turned.halo("z").window(job.start, job.stop, job.scan.shape[1])
 
 
-def _turning(job: ScanJob, turned: Untilt | None) -> list[Op]:
+def _turning(job: ScanJob, turned: Untilt | None, log: bool) -> list[Op]:
     """From projections of the rows that are read to sinograms of those that are compared."""
+    # As in a reconstruction: columns without light are the brightest lines, and agree best with their own mirror image.
+    sinograms = [Sinograms(), Dropouts() if log else Dropouts(0.0)]
     if turned is None:
-        return [Sinograms()]
+        return sinograms
     first = _read(job, turned)[0]
-    return [turned.placed(first), Sinograms(), Rows(job.start - first, job.n_rows, "zax")]
+    return [turned.placed(first), *sinograms, Rows(job.start - first, job.n_rows, "zax")]
 
 
 def _sources(job: ScanJob, op: RotationAxis | FourierMetric, line: Pipeline, turned: Untilt | None) -> list[Face]:
@@ -299,7 +302,7 @@ def _prepare(
     while True:
         start = job.start + (job.n_rows - n) // 2
         part = replace(job, start=start, stop=start + n)
-        line = Pipeline.chain([*steps, *_turning(part, turned), op], "projections", "measures")
+        line = Pipeline.chain([*steps, *_turning(part, turned, log), op], "projections", "measures")
         try:
             out = Stream(None, _result(op, n))
             plan = planned("rotation_axis", line, _sources(part, op, line, turned), [out], "cpu", memory)
