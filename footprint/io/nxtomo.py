@@ -18,6 +18,8 @@ LENGTHS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "nm": 1e-9, "pm": 1e-12
 LENGTHS |= {"meter": 1.0, "metre": 1.0, "millimeter": 1e-3, "millimetre": 1e-3, "micrometer": 1e-6, "micrometre": 1e-6}
 LENGTHS |= {"micron": 1e-6, "µm": 1e-6, "μm": 1e-6, "nanometer": 1e-9, "nanometre": 1e-9, "centimeter": 1e-2}
 ENERGIES = {"kev": 1.0, "ev": 1e-3, "mev": 1e3, "gev": 1e6, "j": 1 / 1.602176634e-16, "joule": 1 / 1.602176634e-16}
+# What detectors and beams have, with room on both sides: metres, keV.
+PIXELS, XRAYS = (1e-10, 1e-2), (1e-2, 1e4)
 
 
 @dataclass(frozen=True)
@@ -60,10 +62,10 @@ def read_scan(path: str, file: h5py.File, entry: str | None, own_angles: bool, u
     parts = ScanParts(path, layout.name, projections, flats, darks, notes=notes, close=[frames])
     if not own_angles:
         parts.angles, parts.angle_unit = _angles(path, group, layout, frames.shape[0], projections.index, unit)
-    parts.pixel_size = quantity(near, ("x_pixel_size", "pixel_size_x"), LENGTHS, "m", notes)
+    parts.pixel_size = quantity(near, ("x_pixel_size", "pixel_size_x"), LENGTHS, "m", notes, PIXELS)
     parts.distance = quantity(near, ("distance",), LENGTHS, "m", notes)
     names = ("instrument/beam/incident_energy", "beam/incident_energy", "instrument/monochromator/energy")
-    parts.energy = quantity(group, names, ENERGIES, "keV", notes)
+    parts.energy = quantity(group, names, ENERGIES, "keV", notes, XRAYS)
     view = hdf5.scalar_text(near, "field_of_view")
     parts.field_of_view = view.capitalize() if view else None
     for flag in ("x_flipped", "y_flipped"):
@@ -206,8 +208,15 @@ def unit_named(dataset: h5py.Dataset) -> str:
     return ""
 
 
-def quantity(group: h5py.Group, names: tuple[str, ...], table: dict[str, float], unit: str, notes: list[str]) -> float | None:
-    """Return a positive scalar in ``unit``, honouring its units attribute; None where it is absent or makes no sense."""
+def quantity(
+    group: h5py.Group,
+    names: tuple[str, ...],
+    table: dict[str, float],
+    unit: str,
+    notes: list[str],
+    within: tuple[float, float] = (0.0, np.inf),
+) -> float | None:
+    """Return a positive scalar in the table's unit, honouring its units attribute; None where it is absent or makes no sense."""
     try:
         dataset = hdf5.first(group, names)
         if dataset is None or dataset.dtype.kind not in "iuf" or dataset.size == 0:
@@ -220,5 +229,12 @@ def quantity(group: h5py.Group, names: tuple[str, ...], table: dict[str, float],
     if factor is None:
         notes.append(f"{dataset.name} has the unknown unit {written!r}: ignored")
         return None
-    value *= factor
-    return value if np.isfinite(value) and value > 0 else None
+    scaled = value * factor
+    if not (np.isfinite(scaled) and scaled > 0):
+        return None
+    if not within[0] <= scaled <= within[1]:
+        # Everything is divided by it: a unit that was left out or mistaken makes values a million times too small.
+        whose = written if unit_named(dataset) else f"{written}, the unit where none is written"
+        notes.append(f"{dataset.name} is {value:g} {whose}, which cannot be: ignored")
+        return None
+    return scaled
