@@ -74,8 +74,9 @@ def kind_of(thing: object) -> str:
     name = type(thing).__name__
     if thing is None:
         return "None"
-    # A name that starts with u is one of uint, ufunc or UUID; n is spelt out in ndarray and NDData.
-    return f"{'an' if name[:1].lower() in 'aeio' or name[:2].lower() == 'nd' else 'a'} {name}"
+    # A name that starts with u is one of uint, ufunc or UUID; n and h are spelt out in ndarray, NDData and HDUList.
+    spelt = name[:1].lower() in "aeio" or name[:2].lower() in ("nd", "hd")
+    return f"{'an' if spelt else 'a'} {name}"
 
 
 def counted(number: int | str, things: str) -> str:

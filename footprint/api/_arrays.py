@@ -32,6 +32,8 @@ Progress = Callable[[int, int], None]
 
 # What NumPy makes arrays of that does not say so by an attribute; Pillow's images do by one of their own.
 _LIKE_ARRAYS = (list, tuple, int, float, memoryview)
+# Letters of what is shown as it was given.
+_LONG = 80
 
 
 @dataclass(frozen=True)
@@ -162,8 +164,9 @@ def described(shape: Any, dtype: Any, name: str = "shape", kinds: str = ACCEPTED
             raise TypeError
         lengths = tuple(operator.index(n) for n in shape)
     except TypeError:
-        wanted, got = "a tuple of whole numbers such as (512, 512)", kind_of(shape) if hasattr(shape, "shape") else repr(shape)
-        raise ArgumentError(name, got, wanted, "give its .shape" if hasattr(shape, "shape") else "") from None
+        way, said = _way_to_shape(shape), repr(shape)
+        got = kind_of(shape) if way or len(said) > _LONG else said
+        raise ArgumentError(name, got, "a tuple of whole numbers such as (512, 512)", way) from None
     if min(lengths, default=0) < 0:
         raise ShapeError(name, lengths, "lengths of 0 or more")
     try:
@@ -173,6 +176,15 @@ def described(shape: Any, dtype: Any, name: str = "shape", kinds: str = ACCEPTED
     if kind.kind not in kinds:
         raise ShapeError("dtype", repr(dtype), f"one of {'' if 'c' in kinds else 'real '}numbers, such as 'float32' or 'uint16'")
     return ArraySpec(lengths, kind.str), Given("host", kind.isnative)
+
+
+def _way_to_shape(thing: Any) -> str:
+    """What of a thing is a shape: of an array, of what holds one, as an NDData does, or of one of a list of HDUs."""
+    if hasattr(thing, "shape"):
+        return "give its .shape"
+    if hasattr(getattr(thing, "data", None), "shape"):
+        return "give its .data.shape"
+    return "give hdus[0].shape" if type(thing).__name__ == "HDUList" else ""
 
 
 def where(device: str | Sequence[str], *arrays: Array) -> Device:

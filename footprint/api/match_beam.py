@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._arrays import Memory, described, where
+from footprint.api._arrays import Memory, described, receive, where
 from footprint.api._beam import beam_mask
 from footprint.api._call import Described, planned
 from footprint.api._filtered import Asked, number, operation, returned
@@ -14,7 +14,7 @@ from footprint.api._header import fits_header, matched_header
 from footprint.api._mask import file_mask
 from footprint.api._method import made_by
 from footprint.api._sides import foretold
-from footprint.api._units import is_quantity
+from footprint.api._units import is_quantity, refuse_parts
 from footprint.api.convolve import convolve
 from footprint.errors import ShapeError
 from footprint.kernels.common.borders import shows_borders
@@ -84,6 +84,10 @@ def match_beam(
     >>> made["BMAJ"], made["BMIN"]
     (0.008, 0.008)
     """
+    if not is_quantity(image) and not hasattr(image, "shape"):
+        # A list of HDUs has a length, and an NDData an array, which are no shape of an image.
+        refuse_parts(image, "image", keeps_unit=True)
+        image = receive(image, "image").data
     shape, ones = _plane(np.shape(image), "image")
     mask = beam_mask(header, target, shape, str(image.unit) if is_quantity(image) else "")
     options: dict[str, Any] = {"boundary": boundary, "cval": cval, "nan": nan, "method": method, "dtype": dtype}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -12,14 +11,19 @@ import click
 from footprint.cli.config import config_option
 from footprint.cli.job import Job
 from footprint.cli.render import Reporter, common_options
-from footprint.cli.sources_maps import check_maps
+from footprint.cli.sources_maps import Readers, check_maps, files_in
 from footprint.errors import ArgumentError, FootprintError, FormatError, printable
 from footprint.units import counted
 
 
 def _options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
-        click.option("--plane", default=None, metavar="N", help="Plane of a cube, counted from 0, or all."),
+        click.option(
+            "--plane",
+            default=None,
+            metavar="N|LIST",
+            help="Plane of a cube, counted from 0; several as 0:10,20 (10 excluded), or all.",
+        ),
         click.option(
             "--capacity",
             type=int,
@@ -135,8 +139,15 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--save-model", default=None, metavar="FILE", help="Also write the sum of all fits, as an image."),
         click.option("--save-noise", default=None, metavar="FILE", help="Also write the noise at every pixel."),
         click.option("--save-background", default=None, metavar="FILE", help="Also write the background at every pixel."),
-        click.option("--noise-map", default=None, metavar="FILE", help="Take the noise from this image."),
-        click.option("--background-map", default=None, metavar="FILE", help="Take the background from this image."),
+        click.option(
+            "--noise-map",
+            default=None,
+            metavar="FILE|VALUE",
+            help="Take the noise from this image, or as this number: with --background-map 0 the threshold is --sigma times it.",
+        ),
+        click.option(
+            "--background-map", default=None, metavar="FILE|VALUE", help="Take the background from this image, or as this number."
+        ),
         click.option("--filter-size", type=int, default=3, show_default=True, help="Side of the mesh's median filter in cells."),
         click.option(
             "--box",
@@ -185,7 +196,8 @@ def plan_only(
     from footprint.api._blank import planned_image
     from footprint.api.find_sources import plan_find_sources
     from footprint.cli.sources_at import plan_at
-    from footprint.cli.sources_job import Job, counting, extra_images, page_of, plane_of, planes_of
+    from footprint.cli.sources_job import Job, counting, extra_images, page_of
+    from footprint.cli.sources_planes import plane_of, planes_of
     from footprint.dtypes import kernel_dtype
     from footprint.io.image import open_image
     from footprint.io.image_writer import writing_bytes
@@ -193,7 +205,7 @@ def plan_only(
     check_maps(background_map, options)
     maps_of: dict[str, Any] = {"mask": mask, "weight": weight, "background_map": background_map, "noise_map": noise_map}
     job = Job(image, plane_of(plane), report=report, at=at, measure_on=measure_on, **maps_of)
-    with open_image(image, planes_of(job)[0]) as source, extra_images(job) as extra:
+    with open_image(image, next(iter(planes_of(image, job.plane).values()))) as source, extra_images(job) as extra:
         others = extra.pop("measure_on", {})
         maps = {name: extra.pop(name) for name in ("background", "noise") if name in extra}
         seen = planned_image(source, options.pop("blank"), extra)
@@ -210,7 +222,7 @@ def plan_only(
                 dtype=seen.dtype.str,
                 labels=segmentation is not None,
                 streamed=True,
-                reading=_Readers((seen, *maps.values(), *others.values())).host_bytes,
+                reading=Readers((seen, *files_in(maps), *others.values())).host_bytes,
                 negatives=negatives is not None,
                 writing=max(writing_bytes(path, source.shape, dtype) if path else 0 for path, dtype in kept.items()),
                 **dict[str, Any]((name, path is not None) for name, path in images.items()),
@@ -219,22 +231,6 @@ def plan_only(
                 **options,
             )
         return plan if page is None else page.joined(plan)
-
-
-@dataclass(frozen=True)
-class _Readers:
-    """Images that are read, as one of which a plan asks what reading takes."""
-
-    images: tuple[Any, ...]
-
-    def host_bytes(self, n_rows: int, dtype: str) -> int:
-        """What the one that takes most does."""
-        return max(one.host_bytes(n_rows, dtype) for one in self.images)
-
-    def lean(self) -> bool:
-        """Ask all to hold nothing."""
-        leaner = [one.lean() for one in self.images]
-        return any(leaner)
 
 
 def _brightest(table: Any, rows: int = 20) -> str:
@@ -312,7 +308,8 @@ def command(
     from footprint.cli.lesson import show_lesson
     from footprint.cli.outputs import check_html, check_names, check_png, under_option
     from footprint.cli.sources_at import check_at
-    from footprint.cli.sources_job import jobs_of, make_folders, plane_of, planes_of, run
+    from footprint.cli.sources_job import jobs_of, make_folders, run
+    from footprint.cli.sources_planes import plane_of, planes_of
     from footprint.io.catalog import check_catalog
     from footprint.io.image import check_image, open_image
 
@@ -354,9 +351,9 @@ def command(
     table, figures = run(jobs[0], reporter, overwrite, set(), **options)
     if target is None and not reporter.silent:
         click.echo(_brightest(table))
-    if options["lesson"] and jobs[0].plane != "all":
+    if options["lesson"] and len(planes := planes_of(jobs[0].image, jobs[0].plane)) == 1:
         rules = {name: options[name] for name in ("device", "memory", "sigma", "kappa", "connectivity")}
-        with open_image(jobs[0].image, planes_of(jobs[0])[0]) as source:
+        with open_image(jobs[0].image, next(iter(planes.values()))) as source:
             show_lesson(source, reporter, **rules)
     reporter.report(f"Found {counted(len(table), 'sources')}", figures)
     return 0

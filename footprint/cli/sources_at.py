@@ -11,6 +11,7 @@ from typing import Any
 import click
 import numpy as np
 
+from footprint.cli.sources_maps import files_in
 from footprint.errors import ArgumentError
 
 # Options that mean something where nothing is searched for.
@@ -57,7 +58,7 @@ def plan_at(job: Any, seen: Any, source: Any, maps: Mapping[Any, Any], shapes: s
     if shapes is not None:
         wide = float(np.nanmax(shapes_of(shapes, table, places_of(table, sky), sky)[:, :2], initial=1.0))
     about = {name: value for name, value in _about(options).items() if name not in ("blank", "shapes", "kappa")}
-    reading = lambda rows, dtype: max(one.host_bytes(rows, dtype) for one in (seen, *maps.values()))
+    reading = lambda rows, dtype: max(one.host_bytes(rows, dtype) for one in (seen, *files_in(maps)))
     own = {"dtype": seen.dtype.str, "widest": wide, "streamed": True, "reading": reading, "header": source.header}
     return plan_measure_at(seen.shape, len(table), **own, **about)
 

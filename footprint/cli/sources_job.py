@@ -15,7 +15,8 @@ from footprint import __version__
 from footprint.cli.beside import Beside
 from footprint.cli.render import Reporter
 from footprint.cli.sources_at import LEVEL, few_pixels, load_at, measured_at
-from footprint.cli.sources_planes import Empty, stacked
+from footprint.cli.sources_maps import level_of
+from footprint.cli.sources_planes import Empty, planes_of, stacked
 from footprint.errors import ArgumentError, ShapeError
 from footprint.io.kinds import called
 
@@ -55,13 +56,13 @@ class Job:
     image
         The file.
     plane
-        A number, "all", or None for the only one.
+        A number; "all", or numbers and ranges; None for the only one.
     out, segmentation, png, report, save_background, save_noise, save_model, save_residual, negatives
         What is written; None for nothing.
     mask, weight
         Files that tell where there is no data.
     background_map, noise_map
-        Files of background and noise.
+        Files of background and noise, or numbers.
     at
         A catalogue whose places are measured; None where sources are found.
     measure_on
@@ -90,16 +91,6 @@ class Job:
     def outputs(self) -> dict[str, str | None]:
         """Files that are written, by their options."""
         return {_word(option): getattr(self, option) for option in _FOLDERS}
-
-
-def plane_of(word: str | None) -> int | str | None:
-    """A plane's number or "all"."""
-    if word is None or word == "all":
-        return word
-    try:
-        return int(word)
-    except ValueError:
-        raise ArgumentError("plane", repr(word), "a number counted from 0, or all") from None
 
 
 def jobs_of(images: Sequence[str], outputs: Mapping[str, str | None], suffix: str, **others: Any) -> list[Job]:
@@ -165,19 +156,12 @@ def extra_images(job: Job) -> Iterator[dict[str, Any]]:
 
     with ExitStack() as stack:
         files = {"mask": job.mask, "weight": job.weight, "background": job.background_map, "noise": job.noise_map}
-        found: dict[str, Any] = {n: stack.enter_context(open_image(file)) for n, file in files.items() if file is not None}
+        found: dict[str, Any] = {}
+        for name, file in files.items():
+            if file is not None:
+                level = level_of(file, name) if name in ("background", "noise") else None
+                found[name] = stack.enter_context(open_image(file)) if level is None else level
         yield found | ({"measure_on": open_others(job.measure_on, stack)} if job.measure_on else {})
-
-
-def planes_of(job: Job) -> list[tuple[int, ...] | int | None]:
-    """The planes a job looks at, as `open_image` takes them."""
-    from footprint.io.image import open_planes
-
-    if job.plane != "all":
-        return [job.plane]  # type: ignore[list-item]
-    _, frames, shape, _ = open_planes(job.image)
-    frames.close()
-    return list(np.ndindex(*shape[:-2])) if len(shape) > 2 else [None]
 
 
 def _label_header(header: Any) -> Any:
@@ -198,7 +182,7 @@ def asked_for(job: Job) -> dict[str, str | None]:
 
 @contextmanager
 def sinks(job: Job, planes: int, source: Any, overwrite: bool) -> Iterator[Callable[[int], dict[str, Any]]]:
-    """What takes labels, background and noise of a plane, by its number; nothing for those that are not wanted."""
+    """What takes labels, background and noise of a plane, by its place among them; nothing for those that are not wanted."""
     from footprint.dtypes import kernel_dtype
 
     dtype, header = kernel_dtype(source.dtype.str), source.header if planes == 1 else source.file_header
@@ -255,14 +239,14 @@ def _run(job: Job, reporter: Reporter, overwrite: bool, warmed: set[str], option
     from footprint.io.output import together
     from footprint.io.sky_png import write_sky_png
 
-    planes, asked = planes_of(job), dict(options)
+    planes, asked = planes_of(job.image, job.plane), dict(options)
     plans: list[Any] = []
     for option, path in (("png", job.png), ("report", job.report)):
         if path is not None and len(planes) > 1:
             raise ArgumentError(f"--{option}", f"{path} for a cube of {len(planes)} planes", "one plane", "give --plane N")
     tables: dict[int, Any] = {}
     below: dict[int, Any] = {}
-    with open_image(job.image, planes[0]) as source, extra_images(job) as extra, together():
+    with open_image(job.image, next(iter(planes.values()))) as source, extra_images(job) as extra, together():
         if source.dtype.str not in warmed:
             kinds: dict[str, Any] = {name: options[name] for name in _LOADED if name in options}
             local = options["background"] == "mesh" or bool({"background", "noise"} & extra.keys())
@@ -282,14 +266,14 @@ def _run(job: Job, reporter: Reporter, overwrite: bool, warmed: set[str], option
                 reporter.plan(plan)
 
         with sinks(job, len(planes), source, overwrite) as sink, reporter.measured(), counting(page, budget):
-            for number, plane in enumerate(planes):
+            for place, (number, plane) in enumerate(planes.items()):
                 with open_image(job.image, plane) as image, reporter.progress("finding sources") as progress:
-                    told = {"on_plan": largest if number == 0 else None, "progress": progress}
+                    told = {"on_plan": largest if place == 0 else None, "progress": progress}
                     try:
-                        found = _one(job, image, **sink(number), **told, **options)
+                        found = _one(job, image, **sink(place), **told, **options)
                     except Empty as error:
                         # Channels are often flagged: the others have their sources all the same.
-                        if number == len(planes) - 1 and not tables:
+                        if place == len(planes) - 1 and not tables:
                             raise
                         reporter.warn(f"{job.image}: plane {number} {error.problem}; it has no rows")
                         continue
@@ -319,15 +303,16 @@ def _run(job: Job, reporter: Reporter, overwrite: bool, warmed: set[str], option
     return table, figures
 
 
-def _joined(tables: Mapping[int, Any], planes: Sequence[Any]) -> Any:
+def _joined(tables: Mapping[int, Any], planes: Mapping[int, Any]) -> Any:
     """The only table, or that of all planes."""
-    return tables[0] if len(planes) == 1 else stacked(tables)
+    return next(iter(tables.values())) if len(planes) == 1 else stacked(tables)
 
 
-def _told(job: Job, planes: Sequence[Any]) -> dict[str, Any]:
+def _told(job: Job, planes: Mapping[int, Any]) -> dict[str, Any]:
     """What a catalogue says of where it comes from."""
     names = ("image", "mask", "weight", "background_map", "noise_map", "at")
-    told = {name: getattr(job, name) for name in names} | {"plane": planes[0] if len(planes) == 1 else None}
+    number, where = next(iter(planes.items()))
+    told = {name: getattr(job, name) for name in names} | {"plane": number if len(planes) == 1 and where is not None else None}
     return {name: value for name, value in told.items() if value is not None} | {"creator": f"footprint {__version__}"}
 
 

@@ -1,4 +1,4 @@
-"""The planes of a cube: their catalogues as one, and those that hold nothing."""
+"""The planes of a cube: which are asked for, their catalogues as one, and those that hold nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.errors import FormatError
+from footprint.errors import ArgumentError, FormatError
 
 # What the planes of a cube have each their own.
 _OF_A_PLANE = (
@@ -23,12 +23,56 @@ _OF_A_PLANE = (
 )
 
 
+def plane_of(word: str | None) -> int | str | None:
+    """A plane's number; "all", or numbers and ranges such as 0:10,20, as they are written."""
+    if word is None or word == "all":
+        return word
+    try:
+        return int(word)
+    except ValueError:
+        _numbers(word, 0)
+        return word
+
+
+def _numbers(word: str, count: int) -> list[int]:
+    """The planes that numbers and ranges name, ends excluded, in the cube's order; ranges without an end reach to ``count``."""
+    found: set[int] = set()
+    try:
+        for part in word.split(","):
+            first, *more = (int(end) if end.strip() else None for end in part.split(":"))
+            if len(more) > 2 or any(end is not None and end < 0 for end in (first, *more)) or (not more and first is None):
+                raise ValueError
+            found |= set(range(*slice(first, *more).indices(max(count, more[0] or 0)))) if more else {first}  # type: ignore[arg-type]
+    except ValueError:
+        wanted = "numbers counted from 0 and ranges, such as 3, 0:10 or 0:10,20 (10 excluded), or all"
+        raise ArgumentError("--plane", repr(word), wanted) from None
+    return sorted(found)
+
+
+def planes_of(image: str, plane: int | str | None) -> dict[int, tuple[int, ...] | int | None]:
+    """The planes of a file that are looked at, by their numbers in it, as `open_image` takes them."""
+    from footprint.io.image import open_planes
+
+    if not isinstance(plane, str):
+        return {plane or 0: plane}
+    _, frames, shape, _ = open_planes(image)
+    frames.close()
+    places = list(np.ndindex(*shape[:-2])) if len(shape) > 2 else [None]
+    if plane == "all":
+        return dict(enumerate(places))
+    numbers = _numbers(plane, len(places))
+    if not numbers or numbers[-1] >= len(places):
+        got = f"{plane}, of which none is a plane" if not numbers else f"{plane}, which names plane {numbers[-1]}"
+        raise ArgumentError("--plane", got, f"planes from 0 to {len(places) - 1}, as {image} has them")
+    return {number: places[number] for number in numbers}
+
+
 class Empty(FormatError):
     """An image, or a plane of a cube, without data or without noise."""
 
 
 def stacked(tables: Mapping[int, Any]) -> Any:
-    """The catalogues of a cube's planes, by their numbers, as one: with the plane, and what was its own, in every row."""
+    """The catalogues of a cube's planes, by their numbers in it, as one: with the plane, and what was its own, in every row."""
     from astropy.table import vstack
 
     for number, table in tables.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from functools import cached_property
@@ -153,7 +154,8 @@ def open_image(
         The file; ``FILE.h5:/DATASET`` names a dataset, ``FILE.fits[SCI]`` an extension. For Zarr, the folder of an array, or of an
         OME-Zarr group, whose finest level is taken.
     plane
-        Which plane of a cube: a number, or one for each axis longer than 1 before the last two. Axes of length 1 need none.
+        Which plane of a cube: a number, or one for each axis longer than 1 before the last two. Axes of length 1 need none; a
+        single number where there are several axes counts the planes of all, in the file's order.
     extension
         Number or name of a FITS extension, or its name and version, ``SCI,2``; the first with an image by default.
 
@@ -230,8 +232,13 @@ def _plane_number(path: str, shape: tuple[int, ...], plane: int | tuple[int, ...
     if plane is None:
         if lead:
             wanted = ", ".join(f"0 to {n - 1}" for n in lead)
+            if len(lead) > 1:
+                wanted = f"({wanted}), or a number from 0 to {math.prod(lead) - 1} that counts them all"
             raise FormatError(path, f"holds a cube of shape {shape}, not one image", f"give plane={wanted} (--plane)")
         return 0
+    if isinstance(plane, int | np.integer) and len(lead) > 1 and 0 <= plane < math.prod(lead):
+        # As the planes of a file are numbered where all of them are taken.
+        return int(plane)
     chosen = plane if isinstance(plane, tuple) else (plane,)
     if not all(isinstance(p, int | np.integer) for p in chosen):
         raise ArgumentError("plane", repr(plane), "a whole number, or a tuple of one for each axis before the last two")
@@ -239,5 +246,7 @@ def _plane_number(path: str, shape: tuple[int, ...], plane: int | tuple[int, ...
         return 0
     if len(chosen) != len(lead) or any(not 0 <= p < n for p, n in zip(chosen, lead)):
         wanted = ", ".join(f"0 to {n - 1}" for n in lead) or "0"
+        if len(lead) > 1 and not isinstance(plane, tuple):
+            wanted = f"0 to {math.prod(lead) - 1}, or {wanted}"
         raise ArgumentError("plane", plane, f"{wanted} for the shape {shape}")
     return int(np.ravel_multi_index(chosen, lead))

@@ -7,6 +7,34 @@ _CELLS = ("tests/backend/test_local_deblend.py::test_what_is_told_from_the_cells
 
 MUTANTS = [
     Mutant(
+        "footprint/cli/sources_job.py",
+        "**sink(place)",
+        "**sink(min(number, len(planes) - 1))",
+        ("tests/unit/test_cli_planes.py::test_planes_by_numbers_and_ranges",),
+        "the labels of some planes are those of others",
+    ),
+    Mutant(
+        "footprint/cli/sources_planes.py",
+        "{number: places[number] for number in numbers}",
+        "dict(enumerate(places[number] for number in numbers))",
+        ("tests/unit/test_cli_planes.py::test_planes_by_numbers_and_ranges",),
+        "planes that are chosen are counted anew",
+    ),
+    Mutant(
+        "footprint/api/rotation_axis.py",
+        "[Sinograms(), Dropouts() if log else Dropouts(0.0)]",
+        "[Sinograms()]",
+        ("tests/backend/test_rotation_axis.py::test_columns_that_failed_are_not_what_is_registered",),
+        "the axis is where a column without light agrees with itself",
+    ),
+    Mutant(
+        "footprint/io/nxtomo.py",
+        "within[0] <= scaled <= within[1]",
+        "within[0] <= scaled",
+        ("tests/unit/test_io_quantities.py::test_a_pixel_size_in_another_unit_than_it_says_is_no_pixel_size",),
+        "a pixel of 6.5 metres is taken for one",
+    ),
+    Mutant(
         "footprint/api/_sky.py",
         "threading.get_ident()",
         "0",

@@ -166,8 +166,14 @@ def test_a_wcs_and_a_list_of_hdus_are_told_the_way_in():
         assert error_of(verb, IMAGE, header=sky).endswith("; give its .to_header().")
     assert error_of(fp.match_beam, IMAGE, sky, "12arcsec").endswith("; give its .to_header().")
     hdus = fits.HDUList([fits.PrimaryHDU(IMAGE)])
-    for verb in (lambda: fp.convolve(hdus, MASK), lambda: fp.gaussian_filter(hdus, 1), lambda: fp.label(hdus)):
+    matched = lambda: fp.match_beam(hdus, {}, "12arcsec")
+    for verb in (lambda: fp.convolve(hdus, MASK), lambda: fp.gaussian_filter(hdus, 1), lambda: fp.label(hdus), matched):
         assert error_of(verb).endswith("got an HDUList, wanted the array of one of its HDUs; give hdus[0].data.")
+    held = pytest.importorskip("astropy.nddata").NDData(IMAGE)
+    assert error_of(fp.match_beam, held, {}, "12arcsec") == "image: got an NDData, wanted an array; give its .data."
+    wanted = "wanted a tuple of whole numbers such as (512, 512)"
+    for given, words in ((hdus, "an HDUList, {}; give hdus[0].shape."), (held, "an NDData, {}; give its .data.shape.")):
+        assert error_of(fp.plan_find_sources, given) == f"shape: got {words.format(wanted)}"
 
 
 def test_what_is_filled_is_told_from_what_is_switched_on():

@@ -122,11 +122,13 @@ def test_cubes_need_a_plane(tmp_path: Path) -> None:
         file["g/cube"] = cube
     tifffile.imwrite(tmp_path / "a.tif", cube[0, 0], photometric="minisblack")
     for name in ("a.fits", "a.npy", "a.h5"):
-        with pytest.raises(FormatError, match=r"holds a cube of shape \(2, 3, 7, 5\).*give plane=0 to 1, 0 to 2"):
+        with pytest.raises(FormatError, match=r"holds a cube of shape \(2, 3, 7, 5\).*or a number from 0 to 5"):
             open_image(tmp_path / name)
         with open_image(tmp_path / name, plane=(1, 2)) as image:
             np.testing.assert_array_equal(image.array(), cube[1, 0, 2])
-        for bad in ((2, 0), 1, (0, -1), (0, 0, 0)):
+        with open_image(tmp_path / name, plane=4) as image:
+            np.testing.assert_array_equal(image.array(), cube[1, 0, 1])
+        for bad in ((2, 0), 6, -1, (1,), (0, -1), (0, 0, 0)):
             with pytest.raises(ArgumentError, match="plane: got"):
                 open_image(tmp_path / name, plane=bad)
     with open_image(tmp_path / "a.tif", plane=1) as image:
