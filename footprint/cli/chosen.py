@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from footprint.cli.excluded import excluded
-from footprint.errors import ArgumentError
+from footprint.errors import ArgumentError, warn
 
 if TYPE_CHECKING:
     from footprint.api.select import Selected
@@ -120,6 +122,22 @@ def shifts_in(source: Any, shifts: Any) -> Any:
 def axis_shifts_in(source: Any, shifts: Any) -> Any:
     """How far the axis of every projection is off, as that of what is taken: a flip turns the direction round."""
     return shifts_in(source, shifts) * sign_of(source)
+
+
+def centimetres(text: str) -> float:
+    """The size of a pixel: a number of centimetres, or one with its unit; whoever leaves the unit out mostly means micrometres."""
+    found = re.fullmatch(r"\s*([-+.\deE]+?)\s*([^\W\d]*)\s*", text)
+    try:
+        size, unit = (float(found[1]), found[2]) if found else (float(text), "")
+        if unit:
+            from footprint.io.nxtomo import LENGTHS
+
+            size *= 100 * LENGTHS[unit]
+    except (ValueError, KeyError):
+        raise ArgumentError("--pixel-size", repr(text), "centimetres, a length such as 6.5um, auto or none") from None
+    if not unit and 1 <= size < math.inf:
+        warn(f"a pixel of {size:g} cm: --pixel-size counts centimetres; give the unit, as {size:g}um")
+    return size
 
 
 def size_in(source: Any, size: float | None) -> float | None:

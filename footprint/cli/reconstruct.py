@@ -11,7 +11,17 @@ import click
 from footprint.cli import stop
 from footprint.cli.axis import CENTER, check_axis_png, set_upright, tilt_unknown
 from footprint.cli.cast import cast_of, cast_options
-from footprint.cli.chosen import axis_in, axis_shifts_in, chosen, chosen_options, detector_of, rows_in, shifts_in, size_in
+from footprint.cli.chosen import (
+    axis_in,
+    axis_shifts_in,
+    centimetres,
+    chosen,
+    chosen_options,
+    detector_of,
+    rows_in,
+    shifts_in,
+    size_in,
+)
 from footprint.cli.config import config_option
 from footprint.cli.finished import is_finished, refusal
 from footprint.cli.log import logged
@@ -93,7 +103,7 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
             default="auto",
             show_default=True,
             metavar="CM",
-            help="Pixel size; values are in 1/cm. auto: the scan's own; none: values are in 1/pixel.",
+            help="Pixel size in cm, or as 6.5um; values are in 1/cm. auto: the scan's own; none: values are in 1/pixel.",
         ),
         chosen_options,
         step_options,
@@ -304,7 +314,7 @@ def _arguments(source: Any, options: dict[str, Any]) -> dict[str, Any]:
     if job["roi"] is not None:
         job["roi"] = tuple(_numbers("--roi", job["roi"], 4, int, "four whole numbers X0,X1,Y0,Y1"))
     if job["pixel_size"] not in ("auto", "none"):
-        job["pixel_size"] = size_in(source, _numbers("--pixel-size", job["pixel_size"], 1, float, "centimetres, auto or none")[0])
+        job["pixel_size"] = size_in(source, centimetres(job["pixel_size"]))
     job["pixel_size"] = pixel_size_of(source, None if job["pixel_size"] == "none" else job["pixel_size"])
     if job["shifts"] is not None:
         job["shifts"] = shifts_in(source, read_shifts(job["shifts"], detector_of(source)[0]))

@@ -55,6 +55,23 @@ def test_the_axis_is_that_of_the_detector(said, truth):
             assert about["center_of_pixels_taken"] == pytest.approx(own, abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("word", "size"),
+    [("6.5um", 6.5e-4), ("6.5e-4", 6.5e-4), ("6.5e-3 mm", 6.5e-4), ("1e3nm", 1e-4), ("2µm", 2e-4), ("1e-3cm", 1e-3)],
+)
+def test_a_pixel_size_has_its_unit_or_counts_centimetres(said, word, size):
+    said(f"-o v.h5 --rows 4:5 --center 31.5 --pixel-size '{word}'")
+    assert volume("v.h5")[1]["pixel_size"] == pytest.approx(size, rel=1e-12)
+
+
+def test_a_pixel_of_centimetres_is_warned_of(said):
+    with pytest.warns(UserWarning, match=r"a pixel of 6\.5 cm: --pixel-size counts centimetres; give the unit, as 6\.5um"):
+        said("-o v.h5 --rows 4:5 --center 31.5 --pixel-size 6.5")
+    for word in ("6.5parsec", "um", "6,5"):
+        result = said(f"-o w.h5 --center 31.5 --pixel-size {word}", 1)
+        assert "wanted centimetres, a length such as 6.5um, auto or none" in str(result.exception)
+
+
 def test_what_is_given_is_what_the_library_is_given(said, truth, tmp_path):
     shifts = np.linspace(-2, 2, N_ANGLES)
     np.savetxt(tmp_path / "shifts.txt", shifts)
