@@ -132,18 +132,23 @@ def rotation_axis(
     axis, against = searched(task)
     if not math.isfinite(axis.center):
         raise _not_found(task)
-    _judge(axis, task.op.doubtful, against)
+    _judge(axis, task.op.doubtful, against, _may_be_half(scan))
     return axis
 
 
 def _not_found(task: Search) -> ArgumentError:
     """Opposites agree nowhere: nothing is seen in them, or the axis is not where it was looked for."""
     first, last = task.op.first / 2, (task.op.first + task.op.count - 1) / 2
-    fix = "give the axis as a number"
-    if getattr(task.job.scan, "field_of_view", None) != "Half" and is_turn(task.job.scan.angles):
-        fix += ", or half_acquisition=True if it lies near an end of the detector"
+    fix = "give the axis as a number" + _may_be_half(task.job.scan)
     wanted = f"opposite projections that agree somewhere from pixel {first:g} to {last:g}"
     return ArgumentError("center", f"a search by {task.method}", wanted, fix)
+
+
+def _may_be_half(scan: Any) -> str:
+    """What else is to be tried with a whole turn that nobody called a half acquisition."""
+    if getattr(scan, "field_of_view", None) == "Half" or not is_turn(scan.angles):
+        return ""
+    return ", or half_acquisition=True if it lies near an end of the detector"
 
 
 def searched(task: Search) -> tuple[Axis, str]:
@@ -162,12 +167,12 @@ def searched(task: Search) -> tuple[Axis, str]:
     return Axis(*facts), against
 
 
-def _judge(axis: Axis, doubtful: float, against: str) -> None:
+def _judge(axis: Axis, doubtful: float, against: str, half: str) -> None:
     """Warn where the axis is not to be trusted."""
     others = "look at some with center=try:A:B:STEP, try another method, or give center=N"
     if axis.score < doubtful:
         how = _SAYS.get(axis.method, _USUAL).format(axis.score)
-        text = f"the rotation axis {axis.center:.2f} is doubtful: {how}; {others}"
+        text = f"the rotation axis {axis.center:.2f} is doubtful: {how}; {others}{half}"
     elif axis.spread > _SPREAD:
         text = (
             f"the rotation axis {axis.center:.2f} is uncertain: the comparisons it is the median of differ by {axis.spread:.2f} "

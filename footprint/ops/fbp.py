@@ -180,6 +180,9 @@ def plan_by_method(fbp: Kind, plan: Callable[[Kind], Plan]) -> Plan:
             other.out_specs(ArraySpec((1, len(fbp.angles), fbp.n_x)))
             needs = f"takes {format_bytes(plan(other).footprint.total)}"
         except BudgetError as its:
+            if its.smallest >= error.smallest:
+                # Whoever has too little memory for the one is not helped by what takes more.
+                raise error from None
             needs = f"needs at least {format_bytes(its.smallest)}"
         except ArgumentError:
             raise error from None

@@ -98,6 +98,13 @@ def test_noise_is_said_to_be_doubtful(rng):
     scan = ArrayScan(rng.integers(900, 1100, (31, 4, 64)).astype("u2"), np.linspace(0, np.pi, 31), np.full((1, 4, 64), 1000))
     with pytest.warns(UserWarning, match="doubtful"):
         assert fp.rotation_axis(scan).score < 0.5
+    # A whole turn may be a half acquisition that nobody declared.
+    scan = ArrayScan(scan.raw, np.linspace(0, 2 * np.pi, 31), np.full((1, 4, 64), 1000))
+    with pytest.warns(UserWarning, match="doubtful.* or half_acquisition=True if it lies near an end of the detector"):
+        fp.rotation_axis(scan)
+    scan.field_of_view = "Half"
+    with pytest.warns(UserWarning, match="or give center=N$"):
+        fp.rotation_axis(scan)
 
 
 @pytest.mark.parametrize(

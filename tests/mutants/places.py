@@ -7,6 +7,13 @@ _CELLS = ("tests/backend/test_local_deblend.py::test_what_is_told_from_the_cells
 
 MUTANTS = [
     Mutant(
+        "footprint/ops/fbp.py",
+        "if its.smallest >= error.smallest:",
+        "if False:",
+        ("tests/null/test_comfort.py::test_the_other_method_is_named_beside_both_where_it_takes_less",),
+        "whoever has too little memory is sent to a method that takes more",
+    ),
+    Mutant(
         "footprint/cli/sources_job.py",
         "**sink(place)",
         "**sink(min(number, len(planes) - 1))",

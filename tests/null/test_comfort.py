@@ -57,11 +57,17 @@ def test_what_stands_beside_a_plan_is_in_both_budgets():
     assert caught.value.smallest == plain.smallest + 1000 and caught.value.comfortable == plain.comfortable + 1000
 
 
-def test_the_other_method_is_named_beside_both(monkeypatch):
+def test_the_other_method_is_named_beside_both_where_it_takes_less(monkeypatch):
     monkeypatch.setattr(comfort, "_LONG", 1e-3)
-    error = refused(lambda memory: fp.plan_fbp((300, 9, 64), method="direct", memory=memory, device="cpu"))
-    assert f"give memory={error.smallest} " in str(error) and "or method='fourier'" in str(error)
-    assert f"better is memory={error.comfortable} " in str(error)
+    direct, fourier = (
+        refused(lambda memory, method=method: fp.plan_fbp((300, 9, 64), method=method, memory=memory, device="cpu"))
+        for method in ("direct", "fourier")
+    )
+    assert fourier.smallest < direct.smallest
+    assert f"give memory={direct.smallest} " in str(direct) and "or method='fourier', which needs at least" in str(direct)
+    assert f"give memory={fourier.smallest} " in str(fourier) and "direct" not in str(fourier)
+    for error in (direct, fourier):
+        assert f"better is memory={error.comfortable} " in str(error)
 
 
 def test_a_run_in_far_too_many_parts_warns(monkeypatch):
