@@ -15,7 +15,9 @@ def check_maps(background_map: str | None, options: Mapping[str, Any]) -> None:
     """A map that is given leaves nothing to find, and where it is no clip's nothing can be asked of the clip."""
     background = options["background"]
     if background not in ("global", "mesh"):
-        fix = nearest(background, ("global", "mesh")) or "give a map, or a number for all pixels, as --background-map"
+        fix = nearest(background, ("global", "mesh")) or "give a map as --background-map FILE"
+        if not Path(background).exists() and _is_number(background):
+            fix = f"give the number for all pixels as --background-map {background}"
         raise ArgumentError("--background", repr(background), "global or mesh", fix)
     if background_map is not None and background != "global":
         raise ArgumentError("--background", f"{background} together with --background-map", "one of them")
@@ -23,6 +25,13 @@ def check_maps(background_map: str | None, options: Mapping[str, Any]) -> None:
     for option, is_asked in (("--lesson", options["lesson"]), ("--maxiters", options["maxiters"] is not None)):
         if beside and is_asked:
             raise ArgumentError(option, f"it together with {beside}", "one clip of the whole image", f"leave {option} out")
+
+
+def _is_number(word: str) -> bool:
+    try:
+        return math.isfinite(float(word))
+    except ValueError:
+        return False
 
 
 def level_of(word: str, name: str) -> float | None:

@@ -101,4 +101,4 @@ def test_a_number_for_a_map_makes_the_threshold_absolute(shell):
         code, _, err = shell("sources", "a.npy", f"--noise-map={bad}")
         assert code == 2 and f"--noise-map: got {bad}, wanted a file, or a number above 0." in err
     code, _, err = shell("sources", "a.npy", "--background", "0")
-    assert code == 2 and "give a map, or a number for all pixels, as --background-map" in err
+    assert code == 2 and "give the number for all pixels as --background-map 0" in err

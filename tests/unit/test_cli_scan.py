@@ -203,7 +203,9 @@ def test_the_files_pixel_size_is_used_and_said(said, tmp_path):
     with fp.open_scan(tmp_path / "scan.nx") as scan:
         mine = fp.reconstruct(scan, center=25, pixel_size="auto", method="direct", device="cpu")
     np.testing.assert_array_equal(mine, values)
-    assert "centimetres, auto or none" in str(said("reconstruct scan.nx -o v.h5 --pixel-size wide", code=1).exception)
+    assert "centimetres, a length such as 6.5um, auto or none" in str(
+        said("reconstruct scan.nx -o v.h5 --pixel-size wide", code=1).exception
+    )
 
 
 def test_rows_have_the_axis_of_the_whole(said, tmp_path):
