@@ -13,7 +13,9 @@ import numpy as np
 from footprint.api.convolve import convolve, plan_convolve
 from footprint.api.fbp import fbp, plan_fbp
 from footprint.api.find_sources import find_sources
+from footprint.backend.device import parse
 from footprint.backend.registry import choose_device, running_backend
+from footprint.backend.registry import devices as all_devices
 from footprint.errors import ArgumentError, choose
 from footprint.plan.ready import bind
 
@@ -23,6 +25,7 @@ JOBS = ("convolve", "fbp", "sources")
 # The largest difference between devices that float32 arithmetic in another order explains, relative to the largest value.
 TOLERANCE = {"convolve": 2e-6, "fbp": 5e-5, "sources": 1e-5}
 _TURNS = 5
+_HERE = "'footprint devices' lists what is here, and what is missing"
 
 
 @dataclass(frozen=True)
@@ -51,15 +54,16 @@ class Verdict:
     agrees: bool
 
 
-def verify(job: str, devices: Sequence[str] = ("cpu", "cuda"), *, size: int = 1024, seed: int = 0) -> list[Verdict]:
+def verify(job: str, devices: Sequence[str] | None = None, *, size: int = 1024, seed: int = 0) -> list[Verdict]:
     """Run one job on several devices with the same random data and compare results and times.
 
     Parameters
     ----------
     job : {"convolve", "fbp", "sources"}
         A 13 x 13 convolution of a size x size image; FBP of 3/4 size angles of size pixels; the sources of a size x size field.
-    devices : sequence of str
-        The first is the one the others are compared with.
+    devices : sequence of str, optional
+        Two or more; the first is the one the others are compared with. Left out: the processor, and the first device of every other
+        kind that is here.
     size : int
         Pixels a side, at least 32.
     seed : int
@@ -73,7 +77,7 @@ def verify(job: str, devices: Sequence[str] = ("cpu", "cuda"), *, size: int = 10
     Raises
     ------
     ArgumentError, BackendError
-        For an unknown job or a device that is not available.
+        For an unknown job, a device that is not available, or none to compare with.
 
     Examples
     --------
@@ -84,8 +88,9 @@ def verify(job: str, devices: Sequence[str] = ("cpu", "cuda"), *, size: int = 10
     choose("job", job, JOBS)
     if not isinstance(size, int | np.integer) or size < 32:
         raise ArgumentError("size", repr(size), "a whole number of pixels, 32 or more")
-    if isinstance(devices, str) or not devices:
-        raise ArgumentError("devices", repr(devices), "at least one device in a list, such as ['cpu', 'cuda']")
+    devices = _found() if devices is None else devices
+    if isinstance(devices, str) or len(devices) < 2:
+        raise ArgumentError("devices", repr(devices), "two devices or more in a list, such as ['cpu', 'cuda']", _HERE)
     # Before the first runs: one that is not here is the user's to know at once.
     for device in devices:
         for one in choose_device(device).each:
@@ -109,6 +114,15 @@ def verify(job: str, devices: Sequence[str] = ("cpu", "cuda"), *, size: int = 10
         rms = float(np.sqrt(np.mean(np.square(difference)))) if same and difference.size else largest
         found.append(Verdict(device, statistics.median(seconds), work, largest, rms, largest <= TOLERANCE[job]))
     return found
+
+
+def _found() -> list[str]:
+    """The first device of every kind there is, the processor before all."""
+    kinds: dict[str, str] = {}
+    for name, missing in all_devices():
+        if not missing and not name.startswith("null"):
+            kinds.setdefault(parse(name).kind, name)
+    return sorted(kinds.values(), key=lambda name: name != "cpu")
 
 
 def _job(

@@ -10,11 +10,15 @@ import click
 
 @click.command()
 @click.argument("job", default="convolve")
-@click.option("--devices", default="cpu,cuda", show_default=True, help="Names separated by commas, the reference first.")
+@click.option(
+    "--devices",
+    default=None,
+    help="Two names or more separated by commas, the reference first (default: the processor, and one device of every other kind).",
+)
 @click.option("--size", type=int, default=1024, show_default=True, help="Width and height in pixels.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(job: str, devices: str, size: int, as_json: bool) -> int:
-    """Run JOB (convolve, fbp or sources) on two devices with the same random data: do they agree, and which is faster?
+def command(job: str, devices: str | None, size: int, as_json: bool) -> int:
+    """Run JOB (convolve, fbp or sources) on two or more devices with the same random data: do they agree, and which is faster?
 
     Times are medians from host array to host array, transfers included; "work alone" is the time of the kernels. The exit code is
     1 if a device differs from the first by more than float32 rounding explains.
@@ -23,7 +27,8 @@ def command(job: str, devices: str, size: int, as_json: bool) -> int:
     from footprint.cli.render import says_what_is_compiled
 
     with says_what_is_compiled(silent=as_json):
-        found = verify(job, [name.strip() for name in devices.split(",") if name.strip()], size=size)
+        names = None if devices is None else [name.strip() for name in devices.split(",") if name.strip()]
+        found = verify(job, names, size=size)
     first = found[0]
     if as_json:
         click.echo(json.dumps({"job": job, "size": size, "tolerance": TOLERANCE[job], "devices": [asdict(v) for v in found]}))

@@ -134,6 +134,7 @@ BAD = {
     "pad-index-uneven": (lambda: fp.pad(IMAGE, rows_index=[[1], [1, 2]]), "rows_index uneven"),
     "verify-text": (lambda: fp.verify("convolve", "cpu", size=64), "devices 'cpu' list"),
     "verify-size": (lambda: fp.verify("convolve", ["cpu"], size="64"), "size '64' 32"),
+    "verify-alone": (lambda: fp.verify("convolve", ["cpu"], size=64), "devices 'cpu' two"),
     "muladd-list": (lambda: fp.muladd([1.0, 2.0], [1.0, 2.0]), "dst list place"),
     "flag-deblend": (lambda: fp.find_sources(IMAGE, deblend="no"), "deblend 'no' True False"),
     "flag-residual": (lambda: fp.find_sources(IMAGE, residual="no"), "residual 'no' True"),
@@ -232,12 +233,6 @@ def test_what_is_counted_in_pixels_takes_no_unit():
         with pytest.raises(fp.ArgumentError) as caught:
             call()
         assert told in str(caught.value)
-
-
-def test_devices_to_compare_are_looked_for_before_the_first_runs(monkeypatch):
-    monkeypatch.setattr("footprint.api.verify._job", lambda *given: pytest.fail("ran"))
-    with pytest.raises(fp.BackendError, match="null"):
-        fp.verify("fbp", ["cpu", "null"])
 
 
 def test_settings_of_a_step_are_told_by_the_step():
