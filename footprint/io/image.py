@@ -231,9 +231,9 @@ def _plane_number(path: str, shape: tuple[int, ...], plane: int | tuple[int, ...
     lead = shape[:-2]
     if plane is None:
         if lead:
-            wanted = ", ".join(f"0 to {n - 1}" for n in lead)
+            wanted = f"0 to {math.prod(lead) - 1}"
             if len(lead) > 1:
-                wanted = f"({wanted}), or a number from 0 to {math.prod(lead) - 1} that counts them all"
+                wanted += f", counted over {' x '.join(map(str, lead))} planes"
             raise FormatError(path, f"holds a cube of shape {shape}, not one image", f"give plane={wanted} (--plane)")
         return 0
     if isinstance(plane, int | np.integer) and len(lead) > 1 and 0 <= plane < math.prod(lead):

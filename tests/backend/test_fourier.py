@@ -317,8 +317,10 @@ def test_a_budget_too_small_names_what_the_other_method_takes():
         assert direct < fourier
         with pytest.raises(fp.BudgetError, match=f"memory={fourier} .*method='direct', which takes ") as caught:
             make(memory=fourier - 1, method="fourier")
-        with pytest.raises(fp.BudgetError, match="method='fourier', which needs at least "):
+        # What takes more is no help.
+        with pytest.raises(fp.BudgetError) as refused:
             make(memory=direct - 1, method="direct")
+        assert refused.value.smallest == direct and "fourier" not in str(refused.value)
         assert caught.value.smallest == fourier and make(memory=fourier, method="fourier").footprint.total == fourier
         for memory in (fourier, 2 * fourier, None):
             kernels = {step.kernel for step in make(memory=memory, method="fourier").steps}
