@@ -81,7 +81,7 @@ def test_some_axes_of_three(shape, rng):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("dtype", ["f4", "u1", ">i2", ">f8", "i8"])
+@pytest.mark.parametrize("dtype", ["f4", "u1", ">f8"])
 def test_ranks_are_scipys(shape, dtype, rng):
     image = (rng.standard_normal(shape) * 50).astype(dtype)
     cross = np.array([[0, 1, 1], [1, 0, 1], [0, 1, 0], [0, 0, 1]], bool)
@@ -97,7 +97,7 @@ def test_ranks_are_scipys(shape, dtype, rng):
 
 
 @pytest.mark.parametrize("shape", SHAPES + VOLUMES)
-@pytest.mark.parametrize("dtype", ["?", "u2", "f4", "f8", "c16"])
+@pytest.mark.parametrize("dtype", ["u2", "f4", "c16"])
 def test_pads_are_numpys(shape, dtype, rng):
     image = (rng.random(shape) * 100).astype(dtype)
     for mode in ("symmetric", "reflect", "edge", "wrap", "constant", "maximum"):
