@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from footprint.cli.config import config_option
-from footprint.cli.job import Job
+from footprint.cli.job import Job, plane_option
 from footprint.cli.loading import load
-from footprint.cli.masks import beside_options, not_a_mask, one_plane, open_beside, open_mask
+from footprint.cli.masks import beside_options, not_a_mask, open_beside, open_mask
 from footprint.cli.render import Reporter, common_options
 from footprint.errors import ArgumentError
 
@@ -27,13 +27,7 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="NaN in the image: propagate, interpolate (from the pixels that are numbers), ignore (count as 0).",
         ),
         click.option("--depth", type=int, default=None, help="Frames that wait between two stages, for stacks (default: 2)."),
-        click.option(
-            "--plane",
-            metavar="N",
-            callback=one_plane,
-            default=None,
-            help="One plane of a cube or a stack, counted from 0 (default: all).",
-        ),
+        plane_option,
         click.option(
             "--cval", type=float, default=0.0, show_default=True, help="Value outside the image, for --boundary constant."
         ),

@@ -8,8 +8,7 @@ from typing import Any, cast
 import click
 
 from footprint.cli.config import config_option
-from footprint.cli.job import Job
-from footprint.cli.masks import one_plane
+from footprint.cli.job import Job, plane_option
 from footprint.cli.render import Reporter, common_options
 from footprint.errors import ArgumentError, choose
 
@@ -31,13 +30,7 @@ def _known(_ctx: click.Context, _param: click.Parameter, word: str) -> str:
 def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options that decide the plan; ``footprint plan filter`` takes the same."""
     for option in (
-        click.option(
-            "--plane",
-            metavar="N",
-            callback=one_plane,
-            default=None,
-            help="One plane of a cube or a stack, counted from 0 (default: all).",
-        ),
+        plane_option,
         click.option("--cval", type=float, default=0.0, show_default=True, help="Value outside, for --boundary constant."),
         click.option(
             "--boundary",

@@ -1,10 +1,12 @@
-"""A command whose options may come from a file: what a flag says there is taken back on the command line."""
+"""A command whose options may come from a file: what a flag says there is taken back on the command line; an option of several."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import click
+
+from footprint.errors import ArgumentError
 
 
 class Job(click.Command):
@@ -22,3 +24,20 @@ class Job(click.Command):
                 if opposite not in taken:
                     parser.add_option(obj=param, opts=[opposite], dest=param.name, action="store_const", const=off)
         return parser
+
+
+def _one_plane(_ctx: click.Context, _param: click.Parameter, value: str | int | None) -> int | None:
+    try:
+        return None if value is None else int(value)
+    except ValueError:
+        raise ArgumentError("--plane", repr(value), "the number of one plane", "leave --plane out for all of them") from None
+
+
+plane_option = click.option(
+    "--plane",
+    metavar="N",
+    callback=_one_plane,
+    default=None,
+    help="One plane of a cube or a stack, counted from 0 (default: all).",
+)
+"""``--plane`` of a job that takes one plane or all of them."""

@@ -21,14 +21,6 @@ def beside_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def one_plane(context: Any, option: Any, value: str | int | None) -> int | None:
-    """The number of --plane, where a job takes one plane or all of them."""
-    try:
-        return None if value is None else int(value)
-    except ValueError:
-        raise ArgumentError("--plane", repr(value), "the number of one plane", "leave --plane out for all of them") from None
-
-
 def not_a_mask(_ctx: click.Context, _param: click.Parameter, image: str) -> str:
     """The image as it was given; ArgumentError where it is the name of a mask."""
     from pathlib import Path

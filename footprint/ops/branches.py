@@ -12,7 +12,7 @@ from footprint.kernels.common.borders import NONE
 from footprint.kernels.convolve.contract import stored_as
 from footprint.kernels.separable.contract import in_sight, one_pass, read_as
 from footprint.ops.base import Op, Table
-from footprint.ops.families import ImageFilter, batch_of
+from footprint.ops.families import ImageFilter, batch_of, led
 from footprint.ops.pipeline import Pipeline, Stage
 from footprint.ops.separable import Taps
 from footprint.plan.builder import Builder
@@ -33,12 +33,7 @@ class Branches(ImageFilter):
 
     branches: tuple[tuple[Taps, Taps], ...]
     dims: str = "yx"
-    first: str = ""
-
-    @property
-    def cut(self) -> str:  # type: ignore[override]
-        """Every axis."""
-        return self.first + self.dims.replace(self.first, "")
+    leads: str = ""
 
     def halo(self, axis: str) -> Reach:
         """The most that any branch reaches."""
@@ -150,7 +145,7 @@ class Sum(Op):
 
     n: int
     dims: str
-    first: str = ""
+    leads: str = ""
 
     units = ImageFilter.units
 
@@ -162,7 +157,7 @@ class Sum(Op):
     @property
     def cut(self) -> str:  # type: ignore[override]
         """As all of them are cut."""
-        return self.first + self.dims.replace(self.first, "")
+        return led(self.dims, self.leads)
 
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The arrays and the sum."""
@@ -185,9 +180,9 @@ class Sum(Op):
                 b.launch("muladd", y.deep(3), other.deep(3), a=1.0, b=1.0, count=None, **_PLACES)
 
 
-def summed(ops: list[Op], dims: str, first: str = "") -> Op:
+def summed(ops: list[Op], dims: str, leads: str = "") -> Op:
     """The sum of what several operations make of one array."""
-    total = Sum(len(ops), dims, first)
+    total = Sum(len(ops), dims, leads)
     names = total.names()[0]
     stages = [Stage(op, ("input",), (name,)) for op, name in zip(ops, names)]
     return Pipeline((*stages, Stage(total, names, ("output",))), ("input",), ("output",))

@@ -17,16 +17,22 @@ from footprint.units import counted
 _BATCH_BYTES, _BATCH_CORE = 16 << 20, 512 << 10
 
 
+def led(dims: str, leads: str) -> str:
+    """The names of axes, one of which comes before the others; as they are where that is none."""
+    return leads + dims.replace(leads, "")
+
+
 class ImageFilter(Op):
     """One array as large as another, every value from those around it; cut along every axis.
 
     Attributes
     ----------
-    dims
-        Names of the array's axes.
+    dims, leads
+        Names of the array's axes, and of the one that is cut before all others; empty where that is the first.
     """
 
     dims: str
+    leads: str = ""
 
     units = {"z": "planes", "y": "rows", "x": "pixels"}  # noqa: RUF012  shared, never changed
 
@@ -38,7 +44,7 @@ class ImageFilter(Op):
     @property
     def cut(self) -> str:  # type: ignore[override]
         """Every axis."""
-        return self.dims
+        return led(self.dims, self.leads)
 
     def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
         """All that can be read in parts: files are read by rows, and of an array on a device the other end lies elsewhere."""

@@ -126,18 +126,13 @@ class Line(ImageFilter):
         Weights, an axis.
     dims
         Names of the array's axes.
-    first
-        The axis that is cut first, where that is not the first.
+    leads
+        See `ImageFilter`.
     """
 
     taps: tuple[Taps, ...]
     dims: str = "yx"
-    first: str = ""
-
-    @property
-    def cut(self) -> str:  # type: ignore[override]
-        """Every axis."""
-        return self.first + self.dims.replace(self.first, "")
+    leads: str = ""
 
     def halo(self, axis: str) -> Reach:
         """Of an axis with weights."""
@@ -272,8 +267,8 @@ def _fuse(stages: tuple[Stage, ...]) -> Stage | None:
     sizes, itemsize = [len(some.weights) for some in taps], taps[0].weights.array.itemsize
     if not all(2 <= n <= FUSED // itemsize for n in sizes):
         if all(some.equal for some in taps) or (itemsize == 4 and all(2 <= n <= RINGED for n in sizes)):
-            apart = Pipeline.chain([Apart((some,), one.op.dims, one.op.first) for some in taps], "input", "output")
-            return Stage(Together(taps, one.op.dims, one.op.first, apart=apart), one.reads, two.writes)
+            apart = Pipeline.chain([Apart((some,), one.op.dims, one.op.leads) for some in taps], "input", "output")
+            return Stage(Together(taps, one.op.dims, one.op.leads, apart=apart), one.reads, two.writes)
         return None
     return Stage(replace(one.op, taps=taps), one.reads, two.writes)
 
@@ -286,18 +281,18 @@ def _fuse_all(stages: tuple[Stage, ...]) -> Stage | None:
         return None
     if any(some.border == "constant" and some.cval != 0 for some in taps):
         return None
-    dims, first = ops[0].dims, ops[0].first  # type: ignore[attr-defined]
-    apart = Pipeline.chain([Line(taps[:2], dims, first), Line(taps[2:], dims, first)], "input", "output")
-    return Stage(Cube(taps, dims, first, apart=apart), stages[0].reads, stages[-1].writes)
+    dims, leads = ops[0].dims, ops[0].leads  # type: ignore[attr-defined]
+    apart = Pipeline.chain([Line(taps[:2], dims, leads), Line(taps[2:], dims, leads)], "input", "output")
+    return Stage(Cube(taps, dims, leads, apart=apart), stages[0].reads, stages[-1].writes)
 
 
 FUSIONS[(Line, Line, Line)] = _fuse_all
 FUSIONS[(Line, Line)] = _fuse
 
 
-def lines(taps: list[Taps], dims: str, first: str = "") -> Op:
-    """Weights along several axes, one after another; ``first`` is the axis that is cut first, where that is not the first."""
-    ops = [Line((some,), dims, first) for some in taps]
+def lines(taps: list[Taps], dims: str, leads: str = "") -> Op:
+    """Weights along several axes, one after another; ``leads`` see `ImageFilter`."""
+    ops = [Line((some,), dims, leads) for some in taps]
     return ops[0] if len(ops) == 1 else Pipeline.chain(ops, "input", "output")
 
 

@@ -16,6 +16,12 @@ _PIXEL = 1 / 12
 
 
 @njit(cache=True, nogil=True)
+def _on(c, s, more_c, more_s):
+    """A turn and another after it, as cosines and sines, each times any length."""
+    return c * more_c - s * more_s, c * more_s + s * more_c
+
+
+@njit(cache=True, nogil=True)
 def _side(ax, ay, bx, by):
     """Of the unit disc and the triangle between the origin and a side: twice the area of triangles, and by what the arc turns."""
     dx, dy = bx - ax, by - ay
@@ -31,8 +37,7 @@ def _side(ax, ay, bx, by):
                 c, s = ax * px + ay * py, ax * py - ay * px
             if leave < 1:
                 qx, qy = ax + leave * dx, ay + leave * dy
-                more_c, more_s = qx * bx + qy * by, qx * by - qy * bx
-                c, s = c * more_c - s * more_s, c * more_s + s * more_c
+                c, s = _on(c, s, qx * bx + qy * by, qx * by - qy * bx)
             return px * qy - py * qx, c, s
     return 0.0, ax * bx + ay * by, ax * by - ay * bx
 
@@ -52,9 +57,7 @@ def _inside(u, v, hux, hvx, huy, hvy):
     size = abs(hux * hvy - hvx * huy)
     if abs(u * hvy - v * huy) <= size and abs(u * hvx - v * hux) <= size:
         return 0.5 * abs(area + math.atan2(s, c) + math.atan2(s2, c2) + math.atan2(s3, c3) + math.atan2(s4, c4))
-    c, s = c * c2 - s * s2, c * s2 + s * c2
-    c, s = c * c3 - s * s3, c * s3 + s * c3
-    c, s = c * c4 - s * s4, c * s4 + s * c4
+    c, s = _on(*_on(*_on(c, s, c2, s2), c3, s3), c4, s4)
     return 0.5 * abs(area + math.atan2(s, c))
 
 
