@@ -149,13 +149,11 @@ def branches(make: MakeSum, spec: ArraySpec, cval: Any, device: Device | None = 
 def _long(every: list[Weights], spec: ArraySpec, outside: float, device: Device | None) -> Order:
     """The order in which vectors of a processor go along a long axis, where sums are the same in any order but for rounding."""
     used = {w.axis for w in every}
-    found = long_last(spec.shape, used)
-    if found is None or device is None or _counts(every, outside) or (limits := device_limits(device)).family != "cpu":
-        return None
-    if len(used) == len(AXES):
+    found = None if _counts(every, outside) else long_last(spec, used, device)
+    if found is not None and device is not None and len(used) == len(AXES):
         sizes = [max(len(w.values) for w in every if w.axis == axis) for axis in range(len(AXES))]
         # Small planes side by side have lanes of their own.
-        if in_lanes(limits, spec, (sizes[1], sizes[2]), all((w.values == w.values[0]).all() for w in every)):
+        if in_lanes(device_limits(device), spec, (sizes[1], sizes[2]), all((w.values == w.values[0]).all() for w in every)):
             return None
     return found
 

@@ -14,7 +14,6 @@ from footprint.api._turned import Order, free_first, long_last, plan_turned, tur
 from footprint.api._units import in_unit, is_quantity, plain, refuse_parts
 from footprint.api._window import asked, axes_of, each, mode_of, number, placed, target_of, whole
 from footprint.backend.device import Device
-from footprint.backend.registry import device_limits
 from footprint.errors import ArgumentError, ShapeError
 from footprint.kernels.common.borders import NONE
 from footprint.kernels.rank_filter.contract import MOST
@@ -117,9 +116,8 @@ def rank_op(spec: ArraySpec, rank: int | float | None, how: Window, device: Devi
 
 def _long(spec: ArraySpec, used: set[int], device: Device | None) -> Order:
     """The order in which rows of a plane fill a processor's vectors."""
-    found = long_last(spec.shape, used, VECTOR // np.dtype(spec.dtype).itemsize - 1)
-    fits = found is not None and used <= {*found[-2:]}
-    return found if fits and device is not None and device_limits(device).family == "cpu" else None
+    found = long_last(spec, used, device, VECTOR // np.dtype(spec.dtype).itemsize - 1)
+    return found if found is not None and used <= {*found[-2:]} else None
 
 
 def _sizes(size: Any, footprint: Any, count: int) -> tuple[tuple[int, ...], np.ndarray | None]:

@@ -9,6 +9,7 @@ import numpy as np
 from footprint.api._arrays import Array, Memory
 from footprint.api._call import Described, plan_verb, planned
 from footprint.backend.device import Device
+from footprint.backend.registry import device_limits
 from footprint.ops.base import Op
 from footprint.plan.plan import Plan
 from footprint.plan.slots import Given
@@ -31,10 +32,19 @@ def free_first(used: Collection[int], n_axes: int) -> Order:
     return (free[0], *(axis for axis in range(n_axes) if axis != free[0]))
 
 
-def long_last(shape: tuple[int, ...], used: Collection[int], short: int = SHORT) -> Order:
-    """An order in which a long axis comes last, where the last one has ``short`` pixels at most: vectors go along the last.
+def long_last(spec: ArraySpec, used: Collection[int], device: Device | None, short: int = SHORT) -> Order:
+    """On a processor, an order in which a long axis comes last where the last one has ``short`` pixels at most.
 
-    None where none is long. It goes by the shape of the whole alone, as the order of sums shows in their last bits; planes of a
+    Vectors go along the last. None elsewhere, and where no device is named.
+    """
+    found = _long_last(spec.shape, used, short)
+    return found if found is not None and device is not None and device_limits(device).family == "cpu" else None
+
+
+def _long_last(shape: tuple[int, ...], used: Collection[int], short: int) -> Order:
+    """The order, None where no axis is long.
+
+    It goes by the shape of the whole alone, as the order of sums shows in their last bits; planes of a
     stack, or of colours, that are filtered along two axes are turned as each alone would be.
     """
     if len(shape) < 2 or not 1 <= shape[-1] <= short:
@@ -48,7 +58,7 @@ def long_last(shape: tuple[int, ...], used: Collection[int], short: int = SHORT)
     if free == [1] and long[0]:
         return (1, 2, 0)
     if free == [2]:
-        planes = long_last(shape[:2], (0, 1), short)
+        planes = _long_last(shape[:2], (0, 1), short)
         return (2, 1, 0) if planes is not None else (2, 0, 1) if long[1] else None
     return (2, 0, 1) if long[1] else (1, 2, 0) if long[0] else None
 

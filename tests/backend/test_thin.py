@@ -97,22 +97,14 @@ def test_ranks_are_scipys(shape, dtype, rng):
 
 
 @pytest.mark.parametrize("shape", SHAPES + VOLUMES)
-@pytest.mark.parametrize("dtype", ["u2", "f4", "c16"])
+@pytest.mark.parametrize("dtype", ["u2", "f4", "f8"])
 def test_pads_are_numpys(shape, dtype, rng):
     image = (rng.random(shape) * 100).astype(dtype)
     for mode in ("symmetric", "reflect", "edge", "wrap", "constant", "maximum"):
         if mode == "reflect" and 1 in shape:
             continue
-        if mode == "maximum" and dtype == "c16":
-            continue
         for width in (2, ((3, 0), (1, 4), (0, 2))[: len(shape)], ((40, 41), (9, 70), (7, 3))[: len(shape)]):
-            try:
-                got = fp.pad(image, width, mode, **CPU)
-            except fp.ShapeError:
-                # Complex numbers have no borders that are computed.
-                assert dtype == "c16"
-                continue
-            np.testing.assert_array_equal(got, np.pad(image, width, mode))
+            np.testing.assert_array_equal(fp.pad(image, width, mode, **CPU), np.pad(image, width, mode))
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 8])
