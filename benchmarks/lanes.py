@@ -16,9 +16,9 @@ ratios    the job over its passes, and over the larger of passes and cores: what
 Least seconds of several turns are compared, not those of one: where the machine has other work, a turn in which a lane was
 slow would pass for a good one. Words choose the rows with them.
 
-Images of 1 GB are much larger than the budget of 50 MB (150 MB for sources, whose catalogue takes 60, and 300 MB for phases, whose
-transforms take whole projections), so that what a job takes to be planned, to start and to end hardly counts; with ``--size 4096``,
-64 MB, it does. All rows take some twenty minutes and 8 GB in the folder for temporary files.
+Images of 1 GB are much larger than the budget of 50 MB (150 MB for sources, whose catalogue takes 60, or 250 MB on a GPU, and
+300 MB for phases, whose transforms take whole projections), so that what a job takes to be planned, to start and to end hardly
+counts; with ``--size 4096``, 64 MB, it does. All rows take some twenty minutes and 8 GB in the folder for temporary files.
 """
 
 from __future__ import annotations
@@ -112,7 +112,8 @@ entry()
 
 def run(words: list[str], how: Any, apart: bool = False) -> dict[str, Any]:
     """One turn's figures."""
-    memory = how.memory or ("150MB" if words[0] == "sources" else "300MB" if "--phase" in words else "50MB")
+    searches = "150MB" if how.device == "cpu" else "250MB"
+    memory = how.memory or (searches if words[0] == "sources" else "300MB" if "--phase" in words else "50MB")
     program = ["-c", _APART] if apart else ["-m", "footprint"]
     command = [sys.executable, *program, *words, "--memory", memory, "--device", how.device, "--overwrite", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)

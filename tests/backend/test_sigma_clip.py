@@ -273,3 +273,33 @@ def test_pixels_put_aside_are_sorted_whatever_room_is_left(rng):
             kept[:20_000] = values
             sort_kept(kept[:20_000], kept[20_000:])
             np.testing.assert_array_equal(kept[:20_000], np.sort(values.astype(np.float32)))
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8"])
+@pytest.mark.parametrize("way", ["by_vectors", "by_eights"])
+def test_what_is_put_aside_is_what_is_wanted_in_the_image_s_order(rng, kind, way):
+    from footprint.kernels.common.vectors import SHIFTS
+    from footprint.kernels.sigma_clip import cpu_keep
+
+    if way == "by_vectors" and not SHIFTS:
+        pytest.skip("this processor has no vectors of AVX-512")
+    for size, strip in ((1, 7), (15, 15), (33, 16), (5000, 1111), (40_000, 4096)):
+        values = rng.choice([np.nan, np.inf, -np.inf, -4.0, -2.0, -0.5, 0.0, 0.5, 2.0, 4.0, 5.0], size).astype(kind)
+        values[::3] = rng.standard_normal(len(values[::3]))
+        # Each edge is met by values: what lies in either bulk is not wanted.
+        edges = [values.dtype.type(edge) for edge in (-2.0, -0.5, 0.5, 2.0, -4.0, 4.0)]
+        wanted = [
+            [x for x in values[at : at + strip] if -4 <= x <= 4 and not (-2 <= x < -0.5 or 0.5 < x <= 2)]
+            for at in range(0, size, strip)
+        ]
+        sums = np.zeros((len(wanted), 8))
+        sums[:, 0] = [len(one) for one in wanted]
+        # From the second number on, the strips in another order than they lie in, and nothing between or behind them is touched.
+        starts, at = {}, 1
+        for strip_number in reversed(range(len(wanted))):
+            starts[strip_number], at = at, at + len(wanted[strip_number])
+        sums[:, 5] = [starts[i] for i in range(len(wanted))]
+        kept = np.full(at + 9, 77, kind)
+        getattr(cpu_keep, way)(values, strip, *edges, sums, kept)
+        expected = np.concatenate([[77], *reversed(wanted), [77] * 9]).astype(kind)
+        np.testing.assert_array_equal(kept, expected)

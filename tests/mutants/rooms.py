@@ -195,8 +195,8 @@ MUTANTS = [
     ),
     Mutant(
         RAW,
-        "at = self.offset + start * step + rows.start * self.row_bytes",
-        "at = self.offset + rows.start * self.row_bytes",
+        "at, fd = self.offset + start * step + rows.start * self.row_bytes,",
+        "at, fd = self.offset + rows.start * self.row_bytes,",
         (UNIT + "io_chunks.py::test_rows_that_lie_as_they_are_take_one_call_a_frame",),
         "rows of later frames read at once",
     ),

@@ -96,4 +96,11 @@ MUTANTS = [
         (BACKEND + "sigma_clip.py::test_pixels_put_aside_are_sorted_whatever_their_values",),
         "numbers below 0 are sorted by their size",
     ),
+    Mutant(
+        "footprint/kernels/sigma_clip/cpu_keep.py",
+        'between((">", window_hi), ("<=", bulk_hi))',
+        'between((">=", window_hi), ("<=", bulk_hi))',
+        (BACKEND + "sigma_clip.py::test_what_is_put_aside_is_what_is_wanted_in_the_image_s_order",),
+        "by vectors, what lies on the upper edge of the window is only counted",
+    ),
 ]

@@ -231,4 +231,32 @@ MUTANTS = [
         ("tests/unit/test_cpu_backend.py::test_threads_without_work_sleep_soon_unless_the_user_says_when",),
         "threads without work keep their cores busy",
     ),
+    Mutant(
+        "footprint/io/raw.py",
+        "if each >= _LONG else 1",
+        "if each < 0 else 1",
+        ("tests/unit/test_read_together.py::test_a_large_block_is_read_by_several_threads",),
+        "one thread reads, however many cores there are",
+    ),
+    Mutant(
+        "footprint/io/raw.py",
+        "if each >= _LONG else 1",
+        "if each else 1",
+        ("tests/unit/test_read_together.py::test_short_reads_are_one_thread_s",),
+        "short reads are shared, which takes longer",
+    ),
+    Mutant(
+        "footprint/io/raw.py",
+        "range(at + i * step, at + j * step, step)",
+        "range(at, at + (j - i) * step, step)",
+        ("tests/unit/test_read_together.py::test_several_threads_read_what_one_does",),
+        "every thread reads the first frames",
+    ),
+    Mutant(
+        "footprint/io/raw.py",
+        "crew.shared(((i, min(i + step, rows)) for i in range(0, rows, step))",
+        "crew.shared(((i, i + step) for i in range(0, rows - step + 1, step))",
+        ("tests/unit/test_read_together.py::test_several_threads_read_what_one_does",),
+        "the rows after the last whole share are not read",
+    ),
 ]

@@ -60,39 +60,6 @@ def sum_strips(flat, strip, center, bulk_lo, window_lo, window_hi, bulk_hi, lowe
         sums[s, 0], sums[s, 1], sums[s, 2], sums[s, 3], sums[s, 4] = finite - bulk, left, bulk, total, squares
 
 
-@njit(cache=True, parallel=True, nogil=True)
-def keep_strips(flat, strip, bulk_lo, window_lo, window_hi, bulk_hi, lowest, highest, sums, kept):
-    """Write each strip's pixels to keep from where ``sums[:, 5]`` says."""
-    for s in prange(-(-flat.size // strip)):
-        k = np.int64(sums[s, 5])
-        safe = k + np.int64(sums[s, 0]) - 8
-        row = flat[s * strip : min(flat.size, (s + 1) * strip)]
-        flags = np.zeros(1024, np.uint8)
-        eights = flags.view(np.uint64)
-        for start in range(0, row.size, 1024):
-            part = row[start : start + 1024]
-            if part.size < 1024:
-                flags[:] = 0
-            for i in range(part.size):
-                x = part[i]
-                in_bulk = ((x >= bulk_lo) & (x < window_lo)) | ((x > window_hi) & (x <= bulk_hi))
-                flags[i] = (x >= lowest) & (x <= highest) & (not in_bulk)
-            for j in range(128):
-                if not eights[j]:
-                    continue
-                # Storing always and counting the flag avoids a branch nobody can foretell; near the end of the strip's share
-                # it would touch the neighbour's.
-                if k <= safe:
-                    for i in range(8 * j, min(8 * j + 8, part.size)):
-                        kept[k] = part[i]
-                        k += flags[i]
-                else:
-                    for i in range(8 * j, min(8 * j + 8, part.size)):
-                        if flags[i]:
-                            kept[k] = part[i]
-                            k += 1
-
-
 @njit(cache=True, nogil=True)
 def _add(kept, start, stop, center):
     """Sum and sum of squares about the center, in order."""

@@ -51,7 +51,6 @@ from footprint.kernels.sigma_clip.clip_loops import (
     clip_kept,
     count_strips,
     in_order,
-    keep_strips,
     middle_of,
     sort_kept,
     sum_strips,
@@ -74,6 +73,7 @@ from footprint.kernels.sigma_clip.contract import (
     rows_per_strip,
     sample_stride,
 )
+from footprint.kernels.sigma_clip.cpu_keep import keep_strips
 from footprint.kernels.sigma_clip.glance import judged, taken, wanted, worth
 
 GLANCING, SAMPLING, SCANNING, COUNTING, ENDED = range(5)
