@@ -34,7 +34,7 @@ from footprint.io.coded import (
     inflated,
     put,
 )
-from footprint.io.frames import cast_into
+from footprint.io.frames import cast_into, turn_bytes
 from footprint.io.hdf5 import as_stored
 from footprint.io.pieces import Piece, Target, box, marked, pieces_of, runs
 from footprint.io.raw import filled, filled_each
@@ -185,7 +185,7 @@ class Chunks:
             if not sound or not filled_each(self._fd, here, out[:, first - rows.start : last - rows.start]):
                 return False
         if not self._dtype.isnative:
-            out.byteswap(inplace=True)
+            turn_bytes(out)
         return True
 
     def columns(self, start: int, stop: int, rows: slice, x: int, out: np.ndarray) -> None:
@@ -232,7 +232,7 @@ class Chunks:
         except Damaged as error:
             raise self._named(piece.at, error) from None
         if swap and not (self._bits or self._shuffled):
-            out[piece.into].byteswap(inplace=True)
+            turn_bytes(out[piece.into])
 
     def _part(self, piece: Piece) -> np.ndarray:
         """Rows of frames of one chunk in the dtype of the file: of a decoded one, or, where it can be, no others than those."""

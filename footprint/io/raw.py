@@ -18,7 +18,7 @@ import numpy as np
 from footprint.errors import FormatError
 from footprint.io import direct
 from footprint.io.direct import SECTOR, Direct
-from footprint.io.frames import PIECE, cast_into, reading, staging
+from footprint.io.frames import PIECE, cast_into, reading, staging, turn_bytes
 from footprint.io.inflated import Inflated
 from footprint.plan import crew
 from footprint.plan.faces import COPIERS
@@ -236,7 +236,7 @@ class RawFrames:
     def _swap(self, out: np.ndarray) -> None:
         """Make the file's numbers the processor's own."""
         if not self.stored.isnative:
-            out.byteswap(inplace=True)
+            turn_bytes(out)
 
     def _fill(self, first: int, array: np.ndarray) -> None:
         view = _bytes(array)
@@ -301,7 +301,7 @@ class RawFrames:
                 cast_into(plain, given)
                 plain ^= plain.dtype.type(1 << (8 * size - 1))
                 if not self.stored.isnative:
-                    plain.byteswap(inplace=True)
+                    turn_bytes(plain)
             else:
                 cast_into(part, given)
             self._put(at + i * size, part)

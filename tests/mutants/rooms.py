@@ -181,7 +181,7 @@ MUTANTS = [
     Mutant(FITS, '64: ">i8", -32: ">f4"', '64: ">i8", -32: "<f4"', (UNIT + "io_image.py::test_fits_of_every_type",), "byte order"),
     Mutant(
         RAW,
-        "            out.byteswap(inplace=True)\n",
+        "            turn_bytes(out)\n",
         "            pass\n",
         (UNIT + "io_image.py::test_fits_of_every_type",),
         "byte order of rows read in place",

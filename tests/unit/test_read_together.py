@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import threading
 import time
+import tracemalloc
 from queue import SimpleQueue
 
 import numpy as np
 import pytest
 
 from footprint.errors import FormatError
+from footprint.io.frames import turn_bytes
 from footprint.io.raw import RawFrames
 from footprint.plan.faces import COPIERS, Copiers
 
@@ -100,3 +102,27 @@ def test_threads_that_copy_may_read_themselves(reads, image):
         COPIERS.start(box, job, lambda: np.testing.assert_array_equal(read(frames, 0, 12, slice(0, 1100)), values))
     errors = [box.get(timeout=60)[1] for _ in range(jobs)]
     assert errors == [None] * jobs
+
+
+@pytest.mark.parametrize("kind", ["u2", "i4", "f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("shape", [(1,), (7, 33), (5, 4, 3)])
+def test_bytes_are_turned_where_numbers_lie(rng, kind, shape):
+    stored = rng.integers(0, 256, (*shape, np.dtype(kind).itemsize), np.uint8)
+    wanted = np.ascontiguousarray(stored[..., ::-1])
+    if kind[0] == "c":
+        # The real part comes first in either order.
+        half = np.dtype(kind).itemsize // 2
+        wanted = np.concatenate([wanted[..., half:], wanted[..., :half]], axis=-1)
+    for whole in (stored.copy(), np.repeat(stored, 2, axis=0)[::2]):
+        numbers = whole.view(kind)[..., 0]
+        turn_bytes(numbers)
+        np.testing.assert_array_equal(numbers[..., None].copy().view(np.uint8), wanted)
+
+
+def test_turning_bytes_takes_no_memory():
+    numbers = np.arange(1 << 18, dtype=np.float32).reshape(512, 512)
+    tracemalloc.start()
+    turn_bytes(numbers)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10_000
