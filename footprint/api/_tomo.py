@@ -9,7 +9,7 @@ import numpy as np
 
 from footprint.api._arrays import Array, Memory, Progress, described, finished, on_host, output, receive, shared, where
 from footprint.api._call import call, plan_verb
-from footprint.api._units import is_masked_array
+from footprint.api._units import bare, is_masked_array
 from footprint.errors import ArgumentError, ShapeError
 from footprint.ops.base import Op
 from footprint.plan.plan import Plan
@@ -19,7 +19,7 @@ from footprint.units import kind_of
 
 
 def angles_of(angles: Any, n_angles: int) -> np.ndarray:
-    """Radians as float64: given, or equally spaced over half a turn (None, or their number)."""
+    """Radians as float64: given, a Quantity in any unit of angle, or equally spaced over half a turn (None, or their number)."""
     if angles is None or isinstance(angles, int | np.integer):
         if angles is not None and angles != n_angles:
             raise ShapeError("angles", int(angles), f"{n_angles}, one per projection")
@@ -27,14 +27,15 @@ def angles_of(angles: Any, n_angles: int) -> np.ndarray:
             return np.linspace(0, np.pi, n_angles, endpoint=False)
         except (MemoryError, ValueError):
             raise ShapeError("shape", f"{n_angles} angles", "as many as fit into memory") from None
-    values = numbers("angles", angles)
+    values = numbers("angles", angles, "rad")
     if values.ndim != 1 or len(values) != n_angles:
         raise ShapeError("angles", f"shape {values.shape}", f"({n_angles},), one per projection")
     return values
 
 
-def numbers(name: str, values: Any) -> np.ndarray:
-    """A small table of the caller's as float64; what is beyond its range is infinite there."""
+def numbers(name: str, values: Any, unit: str = "") -> np.ndarray:
+    """A small table of the caller's as float64, one with a unit in ``unit``; what is beyond its range is infinite there."""
+    values = bare(values, name, unit)
     if is_masked_array(values) and np.ma.is_masked(values):
         raise ArgumentError(
             name, "numbers of which some are masked", "all of them", "leave out what they belong to, or give them without a mask"

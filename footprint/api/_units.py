@@ -38,6 +38,19 @@ def is_quantity(array: Any) -> bool:
     return _is_of(type(array), "astropy.units.quantity")  # type: ignore[arg-type]
 
 
+def bare(values: Any, name: str, unit: str = "") -> Any:
+    """Values without a unit: those of a Quantity in ``unit``, as astropy calls it; of a table that has none, units are refused."""
+    if isinstance(values, list | tuple) and values and is_quantity(values[0]):
+        raise ArgumentError(name, "a list of Quantities", "one array of numbers", "astropy.units.Quantity makes one of them")
+    if not is_quantity(values) or not str(values.unit):
+        return values
+    try:
+        return values.to_value(unit)
+    except ValueError as error:  # astropy's UnitConversionError
+        wanted = f"one that can be had in {unit}" if unit else "numbers without a unit"
+        raise ArgumentError(name, f"a Quantity in {values.unit}", wanted) from error
+
+
 def refuse_more(array: Any, name: str) -> None:
     """Raise where an array has a unit, a mask or uncertainties, which the result would lack."""
     if is_quantity(array):

@@ -98,7 +98,7 @@ def fbp(
     sinogram : array (n_angles, n_x) or (n_z, n_angles, n_x)
         Line integrals: minus the logarithm of the transmission. Any real dtype; computed in float32; not changed.
     angles : array (n_angles,), optional
-        Radians; equally spaced over [0, pi) by default.
+        Radians, or a Quantity in any unit of angle; equally spaced over [0, pi) by default.
     center : float, optional
         Rotation axis in pixels from the centre of pixel 0; (n_x - 1) / 2 by default. It may lie up to n_x pixels off the detector,
         with a warning: no pixel is then seen from all directions.

@@ -42,7 +42,7 @@ def sirt(
     sinogram : array (n_angles, n_x) or (n_z, n_angles, n_x)
         Line integrals: minus the logarithm of the transmission. Any real dtype; computed in float32; not changed.
     angles : array (n_angles,), optional
-        Radians, with any spacing; equally spaced over [0, pi) by default.
+        Radians, or a Quantity in any unit of angle, with any spacing; equally spaced over [0, pi) by default.
     iterations : int
         How many, at most 1,000,000: few give soft slices, many give sharper ones with more noise.
     nonnegative : bool

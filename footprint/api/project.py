@@ -37,7 +37,7 @@ def project(
     volume : array (n_y, n_x') or (n_z, n_y, n_x')
         Slices, of any real dtype; computed in float32; not changed.
     angles : array (n_angles,), or int
-        Radians, or a number of angles, equally spaced over [0, pi).
+        Radians, a Quantity in any unit of angle, or a number of angles, equally spaced over [0, pi).
     center : float, optional
         Rotation axis in pixels from the centre of pixel 0 of the detector; (n_x - 1) / 2 by default. It lies at pixel
         (center, center) of the slice, as in `fbp`, and may lie up to n_x pixels off the detector.
@@ -126,7 +126,7 @@ def _op(shape: Any, angles: Any, center: Any, n_x: Any, roi: Any, axis_shifts: A
             raise ArgumentError("angles", int(angles), "radians, or how many of at least 1")
         turns = angles_of(None, int(angles))
     else:
-        turns = angles_of(angles, numbers("angles", angles).size)
+        turns = angles_of(angles, numbers("angles", angles, "rad").size)
     axis = position((bins - 1) / 2 if center is None else center)
     shifts = None if axis_shifts is None else numbers("axis_shifts", axis_shifts)
     return Project(Geometry(turns, int(bins), axis, (0, width, 0, n_y) if roi is None else roi, shifts))
