@@ -102,8 +102,7 @@ def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
             data = np.from_dlpack(array)
         except (BufferError, RuntimeError, TypeError) as error:
             # Tensors with a gradient, numbers that NumPy does not have, memory it cannot reach; arrays of JAX while it traces.
-            said = str(error).strip().partition("\n")[0].rstrip(".")
-            got = f"{kind_of(array)} that is not handed over ({said})"
+            got = f"{kind_of(array)} that is not handed over ({_line(error)})"
             raise ArgumentError(name, got, "an array of plain numbers in the host's memory") from error
     elif hasattr(array, "__array__") or hasattr(array, "__array_interface__") or isinstance(array, _LIKE_ARRAYS):
         try:
@@ -113,6 +112,11 @@ def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
         except RuntimeError:
             # What a sparse array answers.
             raise ArgumentError(name, kind_of(array), "an array", _as_array(array)) from None
+        except TypeError as error:
+            # What JAX's keys answer, and lists of what is no number.
+            said, _, fix = _line(error).partition(". ")
+            fix = fix[:1].lower() + fix[1:]
+            raise ArgumentError(name, f"{kind_of(array)} of which NumPy makes no array ({said})", "numbers", fix) from None
     elif isinstance(array, str | os.PathLike):
         fix = "footprint.open_image(...).array() reads one; find_sources and the like also take the open image itself"
         if name == "out":
@@ -126,6 +130,11 @@ def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
         fix = {"c": "give .real and .imag one after the other", "V": _wider(data, data.dtype.name)}.get(data.dtype.kind, "")
         raise ShapeError(name, f"dtype {data.dtype}", f"{'' if 'c' in kinds else 'real '}numbers: float, integer or bool", fix)
     return Array(data, kind, device)
+
+
+def _line(error: Exception) -> str:
+    """What a library's error says first."""
+    return str(error).strip().partition("\n")[0].rstrip(".")
 
 
 def _numpys_lack(array: Any) -> str:
@@ -164,8 +173,9 @@ def described(shape: Any, dtype: Any, name: str = "shape", kinds: str = ACCEPTED
             raise TypeError
         lengths = tuple(operator.index(n) for n in shape)
     except TypeError:
-        way, said = _way_to_shape(shape), repr(shape)
-        got = kind_of(shape) if way or len(said) > _LONG else said
+        way = _way_to_shape(shape)
+        # What is an array may have nothing left to show.
+        got = kind_of(shape) if way or len(repr(shape)) > _LONG else repr(shape)
         raise ArgumentError(name, got, "a tuple of whole numbers such as (512, 512)", way) from None
     if min(lengths, default=0) < 0:
         raise ShapeError(name, lengths, "lengths of 0 or more")

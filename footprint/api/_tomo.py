@@ -46,7 +46,8 @@ def numbers(name: str, values: Any, unit: str = "") -> np.ndarray:
             with np.errstate(over="ignore"):
                 return found.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError, RuntimeError):
-        said = repr(values)
+        # What is an array may have nothing left to show.
+        said = "<" if hasattr(values, "shape") else repr(values)
         raise ArgumentError(name, kind_of(values) if said.startswith("<") else said, "numbers") from None
     raise ArgumentError(name, f"complex numbers ({found.dtype})", "real ones")
 

@@ -19,4 +19,11 @@ MUTANTS = [
         (f"{_UNITS}::test_a_unit_that_means_nothing_here_is_refused",),
         "millimetres are pixels",
     ),
+    Mutant(
+        "footprint/backend/arrays.py",
+        "if array.is_deleted():",
+        "if False:",
+        ("tests/unit/test_torch_and_jax.py::test_an_array_of_jax_whose_memory_was_given_away_is_refused",),
+        "an array whose memory was given away ends the process",
+    ),
 ]

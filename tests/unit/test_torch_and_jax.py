@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -130,3 +132,35 @@ def test_what_is_compiled_calls_what_is_marked(torch):
     x, smooth = torch.tensor(IMAGE), torch.compiler.disable(fp.gaussian_filter)
     found = torch.compile(lambda x: smooth(x, 1) + 1, backend="eager")(x)
     np.testing.assert_array_equal(found.numpy(), fp.gaussian_filter(IMAGE, 1) + 1)
+
+
+_GIVEN_AWAY = """
+import numpy as np, jax, jax.numpy as jnp, footprint as fp
+gone, ones = jnp.ones((4, 4)), np.ones((4, 4))
+gone.delete()
+calls = [lambda: fp.gaussian_filter(gone, 1), lambda: fp.convolve(gone, ones), lambda: fp.convolve(ones, gone)]
+calls += [lambda: fp.fbp(gone), lambda: fp.gaussian_filter(jnp.ones((4, 4)), 1, output=gone), lambda: fp.median_filter(gone, 3)]
+calls += [lambda: fp.label(gone), lambda: fp.fbp(ones, gone), lambda: fp.plan_fbp(gone)]
+calls += [lambda: fp.gaussian_filter(jax.random.key(0), 1)]
+for call in calls:
+    try:
+        call()
+    except fp.ArgumentError as error:
+        print(error)
+"""
+
+
+def test_an_array_of_jax_whose_memory_was_given_away_is_refused(jnp):
+    """The process ended with a signal."""
+    found = subprocess.run([sys.executable, "-c", _GIVEN_AWAY], capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr[-300:]
+    lines = found.stdout.splitlines()
+    names = ["input", "image", "mask", "sinogram", "output", "input", "mask", "angles", "shape", "input"]
+    assert [line.partition(":")[0] for line in lines] == names
+    assert all("has been deleted" in line for line in lines[:7]) and "jax.random.key_data" in lines[-1]
+
+
+def test_what_is_no_number_is_refused_in_a_sentence():
+    units = pytest.importorskip("astropy.units", reason="astropy is not installed")
+    with pytest.raises(fp.ArgumentError, match="input: got a list of which NumPy makes no array"):
+        fp.gaussian_filter([1 * units.Jy, 2 * units.Jy], 1)
