@@ -79,7 +79,7 @@ def _together(read: Callable[[int, int], None], rows: int, nbytes: int, each: in
     One copies 3 to 6 GB/s from the system's memory, and waits for a disk: less than several cores compute and fast disks give.
     Reads that are short, of ``each`` so many bytes, are no faster so: Python, which one thread runs at a time, takes as long.
     """
-    threads = min(COPIERS.workers, nbytes // _SHARED) if each >= _LONG else 1
+    threads = min(COPIERS.readers, nbytes // _SHARED) if each >= _LONG else 1
     if threads < 2:
         read(0, rows)
         return

@@ -65,7 +65,8 @@ class Crossing:
             lane = self._lane(step.lane, stage, 0)
             lane.free(0)
             host = self._host(stage, spec.shape, 0)
-            fill_from(given, window, shape, host)
+            with COPIERS.alone():
+                fill_from(given, window, shape, host)
             backend.write(view, host)
             lane.events[0] = backend.mark()
             return

@@ -6,6 +6,7 @@ import ctypes
 import os
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import Any, Protocol, runtime_checkable
 
@@ -97,6 +98,22 @@ class Copiers:
         self._tasks: SimpleQueue[tuple[Callable[..., Any], tuple[Any, ...], SimpleQueue[Any], Any]] = SimpleQueue()
         self._lock = threading.Lock()
         self._pid = 0
+        self._here = threading.local()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Reads of this thread are shared with no other: beside lanes that are in Python each thread would wait for its turn."""
+        before = getattr(self._here, "alone", False)
+        self._here.alone = True
+        try:
+            yield
+        finally:
+            self._here.alone = before
+
+    @property
+    def readers(self) -> int:
+        """Threads that may share what this one reads."""
+        return 1 if getattr(self._here, "alone", False) else self.workers
 
     @property
     def workers(self) -> int:
@@ -114,7 +131,22 @@ class Copiers:
             if self._pid != os.getpid():
                 self._tasks, self._pid = SimpleQueue(), os.getpid()
                 for number in range(self._ways * self.workers):
-                    threading.Thread(target=_copy_on, args=(self._tasks,), name=f"footprint-copy-{number}", daemon=True).start()
+                    threading.Thread(
+                        target=self._copy_on, args=(self._tasks,), name=f"footprint-copy-{number}", daemon=True
+                    ).start()
+
+    def _copy_on(self, tasks: SimpleQueue[Any]) -> None:
+        with self.alone():
+            while True:
+                work, args, box, key = tasks.get()
+                try:
+                    work(*args)
+                except BaseException as error:
+                    box.put((key, error))
+                else:
+                    box.put((key, None))
+                # Nothing of the last job is kept alive while there is no next one.
+                del work, args, box, key
 
     def copy(self, dst: np.ndarray, src: np.ndarray) -> None:
         """Copy all, casting as the dtypes say, by rows of the longest axis; the first error is raised when all have ended."""
@@ -135,19 +167,6 @@ class Copiers:
         if errors:
             # Kept here, it would keep this frame with the arrays until Python looks for cycles.
             raise errors.pop(0)
-
-
-def _copy_on(tasks: SimpleQueue[Any]) -> None:
-    while True:
-        work, args, box, key = tasks.get()
-        try:
-            work(*args)
-        except BaseException as error:
-            box.put((key, error))
-        else:
-            box.put((key, None))
-        # Nothing of the last job is kept alive while there is no next one.
-        del work, args, box, key
 
 
 COPIERS = Copiers()

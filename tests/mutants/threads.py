@@ -259,4 +259,12 @@ MUTANTS = [
         ("tests/unit/test_read_together.py::test_several_threads_read_what_one_does",),
         "the rows after the last whole share are not read",
     ),
+    Mutant(
+        "footprint/plan/cross.py",
+        "            with COPIERS.alone():\n",
+        "            if True:\n",
+        ("tests/backend/test_reads.py",),
+        "reads for a device are shared by threads that wait for its lanes' Python",
+        devices="opencl",
+    ),
 ]
