@@ -1,5 +1,6 @@
 """Clips against a float64 sort: counts, iterations and medians are equal, sums agree to rounding."""
 
+import math
 from types import SimpleNamespace
 
 import numpy as np
@@ -275,31 +276,60 @@ def test_pixels_put_aside_are_sorted_whatever_room_is_left(rng):
             np.testing.assert_array_equal(kept[:20_000], np.sort(values.astype(np.float32)))
 
 
-@pytest.mark.parametrize("kind", ["f4", "f8"])
-@pytest.mark.parametrize("way", ["by_vectors", "by_eights"])
-def test_what_is_put_aside_is_what_is_wanted_in_the_image_s_order(rng, kind, way):
-    from footprint.kernels.common.vectors import SHIFTS
-    from footprint.kernels.sigma_clip import cpu_keep
+# From below the first bulk to above the second: each edge is met by values.
+EDGES = (-2.0, -0.5, 0.5, 2.0, -4.0, 4.0)
+SIZES = ((1, 7), (15, 15), (33, 16), (5000, 1111), (40_000, 4096))
 
-    if way == "by_vectors" and not SHIFTS:
-        pytest.skip("this processor has no vectors of AVX-512")
-    for size, strip in ((1, 7), (15, 15), (33, 16), (5000, 1111), (40_000, 4096)):
-        values = rng.choice([np.nan, np.inf, -np.inf, -4.0, -2.0, -0.5, 0.0, 0.5, 2.0, 4.0, 5.0], size).astype(kind)
-        values[::3] = rng.standard_normal(len(values[::3]))
-        # Each edge is met by values: what lies in either bulk is not wanted.
-        edges = [values.dtype.type(edge) for edge in (-2.0, -0.5, 0.5, 2.0, -4.0, 4.0)]
-        wanted = [
-            [x for x in values[at : at + strip] if -4 <= x <= 4 and not (-2 <= x < -0.5 or 0.5 < x <= 2)]
-            for at in range(0, size, strip)
-        ]
+
+def scanned(rng, kind, size, strip):
+    """Values that meet the edges of a scan, in strips."""
+    values = rng.choice([np.nan, np.inf, -np.inf, -4.0, -2.0, -0.5, 0.0, 0.5, 2.0, 4.0, 5.0], size).astype(kind)
+    values[::3] = rng.standard_normal(len(values[::3]))
+    return values, [values[at : at + strip] for at in range(0, size, strip)]
+
+
+def a_way(name):
+    """A loop of a scan; that by vectors where this processor has them."""
+    from footprint.kernels.common.vectors import SHIFTS
+    from footprint.kernels.sigma_clip import cpu_scan
+
+    if "vectors" in name and not SHIFTS:
+        pytest.skip("this processor has no vectors of 64 bytes")
+    return getattr(cpu_scan, name)
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8"])
+@pytest.mark.parametrize("way", ["sum_by_vectors", "sum_by_parts"])
+def test_what_lies_in_the_bulks_is_counted_and_summed(rng, kind, way):
+    for size, strip in SIZES:
+        values, strips = scanned(rng, kind, size, strip)
+        sums = np.full((len(strips), 8), 77.0)
+        a_way(way)(values, strip, 0.25, *map(values.dtype.type, EDGES), sums)
+        for found, some in zip(sums, strips):
+            left = [x for x in some.tolist() if -2 <= x < -0.5]
+            bulk = left + [x for x in some.tolist() if 0.5 < x <= 2]
+            within = sum(-4 <= x <= 4 for x in some.tolist())
+            assert found[:3].tolist() == [within - len(bulk), len(left), len(bulk)]
+            wanted = math.fsum(x - 0.25 for x in bulk), math.fsum((x - 0.25) ** 2 for x in bulk)
+            np.testing.assert_allclose(found[3:5], wanted, rtol=1e-13, atol=1e-12)
+            assert (found[5:] == 77).all()
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8"])
+@pytest.mark.parametrize("way", ["keep_by_vectors", "keep_by_eights"])
+def test_what_is_put_aside_is_what_is_wanted_in_the_image_s_order(rng, kind, way):
+    for size, strip in SIZES:
+        values, strips = scanned(rng, kind, size, strip)
+        wanted = [[x for x in some if -4 <= x <= 4 and not (-2 <= x < -0.5 or 0.5 < x <= 2)] for some in strips]
         sums = np.zeros((len(wanted), 8))
         sums[:, 0] = [len(one) for one in wanted]
-        # From the second number on, the strips in another order than they lie in, and nothing between or behind them is touched.
+        # From the second place on, the last strip first: nothing before, between and behind them is touched.
         starts, at = {}, 1
-        for strip_number in reversed(range(len(wanted))):
-            starts[strip_number], at = at, at + len(wanted[strip_number])
+        for number in reversed(range(len(wanted))):
+            starts[number], at = at, at + len(wanted[number])
         sums[:, 5] = [starts[i] for i in range(len(wanted))]
         kept = np.full(at + 9, 77, kind)
-        getattr(cpu_keep, way)(values, strip, *edges, sums, kept)
-        expected = np.concatenate([[77], *reversed(wanted), [77] * 9]).astype(kind)
-        np.testing.assert_array_equal(kept, expected)
+        # One after the other, so that what one writes beyond its share is seen.
+        for number, some in enumerate(strips):
+            a_way(way)(some, strip, *map(values.dtype.type, EDGES), sums[number : number + 1], kept)
+        np.testing.assert_array_equal(kept, np.concatenate([[77], *reversed(wanted), [77] * 9]).astype(kind))

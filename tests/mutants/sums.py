@@ -97,10 +97,24 @@ MUTANTS = [
         "numbers below 0 are sorted by their size",
     ),
     Mutant(
-        "footprint/kernels/sigma_clip/cpu_keep.py",
+        "footprint/kernels/sigma_clip/cpu_scan.py",
         'between((">", window_hi), ("<=", bulk_hi))',
         'between((">=", window_hi), ("<=", bulk_hi))',
         (BACKEND + "sigma_clip.py::test_what_is_put_aside_is_what_is_wanted_in_the_image_s_order",),
         "by vectors, what lies on the upper edge of the window is only counted",
+    ),
+    Mutant(
+        "footprint/kernels/sigma_clip/cpu_scan.py",
+        "safe = row.size // lanes * lanes, k + np.int64(sums[s, 0]) - lanes",
+        "safe = row.size // lanes * lanes, k + np.int64(sums[s, 0])",
+        (BACKEND + "sigma_clip.py::test_what_is_put_aside_is_what_is_wanted_in_the_image_s_order",),
+        "a strip writes over what another has put aside",
+    ),
+    Mutant(
+        "footprint/kernels/sigma_clip/cpu_scan.py",
+        "for part in range(1, parts):",
+        "for part in range(1, 1):",
+        (BACKEND + "sigma_clip.py::test_what_lies_in_the_bulks_is_counted_and_summed",),
+        "the upper half of each vector of float32 is left out of the sums",
     ),
 ]

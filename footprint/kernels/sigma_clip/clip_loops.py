@@ -21,8 +21,6 @@ FAR = 300.0
 # Threads that sorting is shared among at most: each has a table of 16 KiB.
 _SHARES = 8
 
-_SUMS = {"reassoc", "nsz", "contract"}
-
 
 @njit(cache=True, nogil=True)
 def take(flat, offset, stride, kept, filled):
@@ -32,32 +30,6 @@ def take(flat, offset, stride, kept, filled):
             kept[filled] = flat[i]
             filled += 1
     return filled
-
-
-# Loops run over slices from 0: an index that might be negative would cost a test a pixel and all vector instructions.
-@njit(cache=True, parallel=True, nogil=True, error_model="numpy", fastmath=_SUMS)
-def sum_strips(flat, strip, center, bulk_lo, window_lo, window_hi, bulk_hi, lowest, highest, sums):
-    """Per strip: pixels to keep, left and both bulks, sums and squares of the bulks about the center."""
-    nothing = flat.dtype.type(center)
-    one, zero = np.int32(1), np.int32(0)
-    for s in prange(-(-flat.size // strip)):
-        finite, left, bulk, total, squares = 0, 0, 0, 0.0, 0.0
-        row = flat[s * strip : min(flat.size, (s + 1) * strip)]
-        for start in range(0, row.size, 2048):
-            part = row[start : start + 2048]
-            n, a, b = zero, zero, zero
-            for i in range(part.size):
-                x = part[i]
-                in_left = (x >= bulk_lo) & (x < window_lo)
-                in_bulk = in_left | ((x > window_hi) & (x <= bulk_hi))
-                a += one if in_left else zero
-                b += one if in_bulk else zero
-                n += one if (x >= lowest) & (x <= highest) else zero
-                d = np.float64(x if in_bulk else nothing) - center
-                total += d
-                squares += d * d
-            finite, left, bulk = finite + n, left + a, bulk + b
-        sums[s, 0], sums[s, 1], sums[s, 2], sums[s, 3], sums[s, 4] = finite - bulk, left, bulk, total, squares
 
 
 @njit(cache=True, nogil=True)

@@ -53,7 +53,6 @@ from footprint.kernels.sigma_clip.clip_loops import (
     in_order,
     middle_of,
     sort_kept,
-    sum_strips,
     take,
     take_all,
 )
@@ -73,7 +72,7 @@ from footprint.kernels.sigma_clip.contract import (
     rows_per_strip,
     sample_stride,
 )
-from footprint.kernels.sigma_clip.cpu_keep import keep_strips
+from footprint.kernels.sigma_clip.cpu_scan import keep_strips, sum_strips
 from footprint.kernels.sigma_clip.glance import judged, taken, wanted, worth
 
 GLANCING, SAMPLING, SCANNING, COUNTING, ENDED = range(5)
