@@ -153,7 +153,7 @@ def call(
             elif key is not None and progress is None and not files:
                 bound.replay([face.data for face in (*ins, *outs)])
             else:
-                bound(*[face.data for face in ins], out=[face.data for face in outs], progress=progress, done=done)
+                bound.whole([face.data for face in ins], [face.data for face in outs], progress, done)
     except BaseException:
         bound.free()
         raise

@@ -51,6 +51,7 @@ def job_of_op(limits: Limits, op: Op, ins: Sequence[Meeting], outs: Sequence[Mee
     into, out_of = op.names()
 
     def record(b: Builder) -> None:
+        b.in_place = op.in_place
         refs = []
         for number, (spec, (_, given), word) in enumerate(zip(specs, ins, into)):
             reach = {cut.axis: op.reach(number, cut.axis) for cut in b.cuts if cut.axis in spec.axes}

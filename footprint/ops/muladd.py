@@ -58,6 +58,7 @@ class MulAdd(Op):
     source: Region | None = None
     dims: str = "zyx"
 
+    in_place = True
     units = {"z": "planes", "y": "rows", "x": "elements"}  # noqa: RUF012  shared, never changed
 
     @property

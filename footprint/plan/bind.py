@@ -11,11 +11,12 @@ import numpy as np
 
 from footprint.backend import process
 from footprint.backend.base import Backend, Baked, Transforms
-from footprint.errors import BackendError, ShapeError
+from footprint.errors import BackendError
 from footprint.plan.builder import TINY
 from footprint.plan.cross import Crossing
 from footprint.plan.drive import drive
-from footprint.plan.geometry import WHOLE, Geometry, Prepared, check_direct, few
+from footprint.plan.geometry import WHOLE, Geometry, Prepared, few
+from footprint.plan.handed import Handed
 from footprint.plan.ledger import Ledger
 from footprint.plan.slots import Part, Step
 from footprint.plan.spent import SPENT, Clock
@@ -75,6 +76,8 @@ class BoundPlan(Steps):
         self._since = {ref.slot.id: step.phase for step in reversed(plan.steps) for ref in step.refs}
         self.ledger = Ledger(plan, self) if check == "ledger" else None
         self._threads = plan.limits.threads
+        self._handed = Handed(plan)
+        self.feeds = self._handed.by_slot
         self._slots = [slot.id for slot in (*plan.inputs, *plan.outputs)]
         # Results on the host are there when a call returns; those on a device follow in the order of the caller's stream.
         self._settles = not plan.limits.host and any(slot.given.space == "host" for slot in plan.outputs)
@@ -107,28 +110,42 @@ class BoundPlan(Steps):
     def __call__(
         self, *inputs: Any, out: Sequence[Any] = (), progress: Callable[[int, int], None] | None = None, done: Any = None
     ) -> None:
-        """Run the whole job.
+        """Run the whole job on what a caller hands in.
 
         Parameters
         ----------
         inputs, out
-            For every input and output an array of the slot's shape, or a `Source` or `Sink` where the plan was made for one.
+            For every input and output an array of the slot's shape, or a `Source` or `Sink` where the plan was made for one. No
+            output shares memory with an input, but that a job which works in place may write to its first.
         progress
             Called with rows done and rows in all after each part.
         done
             What is done already, see `plan.done`.
         """
+        self._run(self._handed(inputs, out), progress, done)
+
+    def whole(
+        self,
+        inputs: Sequence[Any],
+        out: Sequence[Any],
+        progress: Callable[[int, int], None] | None = None,
+        done: Any = None,
+    ) -> None:
+        """Run the whole job on what a verb has seen to."""
+        self._run(self.feeds(inputs, out), progress, done)
+
+    def _run(self, feeds: Feeds, progress: Callable[[int, int], None] | None, done: Any) -> None:
         process.check(self.plan.limits.device)
         with self._turn:
             unwatched = progress is None and self.clock is None and SPENT.get() is None
             if self._straight is not None and unwatched:
-                self._at_once(self.feeds(inputs, out))
+                self._at_once(feeds)
                 return
             if not self.blocks and self.plan.blocks:
                 raise BackendError(
                     self.plan.limits.device, f"the memory of plan {self.plan.name} has been given back", "bind it again"
                 )
-            drive([self], self.feeds(inputs, out), progress, done)
+            drive([self], feeds, progress, done)
 
     def _at_once(self, feeds: Feeds) -> None:
         """Run a straight job: in one frame, as small jobs feel every one."""
@@ -268,22 +285,6 @@ class BoundPlan(Steps):
                 for part in parts:
                     geometry = self.geometry(part, 0, 0)
                     self._kernel(index, step, tuple(ref.at({}, geometry.shape)[1] for ref in step.refs), geometry)
-
-    def feeds(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> Feeds:
-        """The caller's arrays by slot, checked."""
-        found: dict[int, Any] = {}
-        for what, slots, arrays in (("inputs", self.plan.inputs, inputs), ("out", self.plan.outputs, outputs)):
-            if len(slots) != len(arrays):
-                raise ShapeError(what, f"{len(arrays)} arrays", f"{len(slots)} ({', '.join(s.name for s in slots)})")
-            for slot, array in zip(slots, arrays):
-                found[slot.id] = array
-                if slot.given.owner != "caller":
-                    continue
-                if tuple(array.shape) != slot.spec.shape:
-                    raise ShapeError(slot.name, f"shape {tuple(array.shape)}", f"{slot.spec.shape}")
-                if slot.given.direct:
-                    check_direct(slot, array)
-        return found
 
     # -- a part --------------------------------------------------------------------------------------------------------
     def geometry(self, part: Part, order: int, turn: int) -> Geometry:

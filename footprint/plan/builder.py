@@ -66,7 +66,7 @@ class Builder:
         self.makers: dict[int, Callable[[], Ref]] = {}  # what makes a part of a slot once more, for a later phase
         self._tables: dict[tuple[Any, ...], Ref] = {}
         self._brought: dict[tuple[int, str], tuple[Ref, int]] = {}
-        self._when = "part"
+        self._when, self.in_place = "part", False  # `in_place`: whether the first input may be the result
 
     # -- slots ---------------------------------------------------------------------------------------------------------
     def _slot(

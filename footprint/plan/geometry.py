@@ -77,10 +77,10 @@ def few(plan: Plan) -> list[Part]:
     return found
 
 
-def check_direct(slot: Slot, array: Any) -> None:
+def check_direct(slot: Slot, array: Any, dtype: np.dtype) -> None:
     """Kernels are given an address and take dtype and strides from the plan; copies to and from other arrays go by NumPy's."""
-    if array.dtype != np.dtype(slot.spec.dtype):
-        raise ShapeError(slot.name, f"dtype {array.dtype}", f"{np.dtype(slot.spec.dtype)}, as the plan was made for")
+    if array.dtype is not dtype and array.dtype != dtype:
+        raise ShapeError(slot.name, f"dtype {array.dtype}", f"{dtype}, as the plan was made for")
     if not array.flags.c_contiguous:
         raise ShapeError(slot.name, f"strides {array.strides}", "a C-contiguous array, as the plan was made for")
 

@@ -94,6 +94,8 @@ class Plan:
         Predicted seconds of every lane.
     slow
         Where the budget is so small that most of the time goes into starting parts: how many, and the budget that would cure it.
+    in_place
+        Whether the result may go to the first input itself.
     """
 
     name: str
@@ -114,6 +116,7 @@ class Plan:
     choices: tuple[Choice, ...] = ()
     seconds: tuple[tuple[str, float], ...] = ()
     slow: str = ""
+    in_place: bool = False
 
     @property
     def nbytes(self) -> int:
@@ -271,6 +274,7 @@ def finish(b: Builder, name: str, lanes: Lanes = SERIAL, copies: int = 1) -> Pla
         libraries=tuple(b.libraries.values()),
         notes=tuple(b.notes),
         constants=constants,
+        in_place=b.in_place,
     )
 
 

@@ -2,6 +2,7 @@
 
 from tests.mutants import Mutant
 
+_BOUND = "tests/unit/test_bound_plans.py"
 _UNITS = "tests/unit/test_tables_with_units.py"
 
 MUTANTS = [
@@ -25,5 +26,26 @@ MUTANTS = [
         "if False:",
         ("tests/unit/test_torch_and_jax.py::test_an_array_of_jax_whose_memory_was_given_away_is_refused",),
         "an array whose memory was given away ends the process",
+    ),
+    Mutant(
+        "footprint/plan/handed.py",
+        "is not np.ndarray or not out.flags.writeable:\n                return False",
+        "is not np.ndarray:\n                return False",
+        (f"{_BOUND}::test_what_is_not_the_callers_to_write_to_stays_as_it_is",),
+        "a bound plan writes to memory that is read-only",
+    ),
+    Mutant(
+        "footprint/plan/handed.py",
+        "                if np.may_share_memory(array, out):\n                    return False\n                if",
+        "                if",
+        (f"{_BOUND}::test_results_go_to_memory_of_their_own",),
+        "a bound plan reads what it has written over",
+    ),
+    Mutant(
+        "footprint/plan/handed.py",
+        "if mask is not None and np.any(mask):",
+        "if False:",
+        (f"{_BOUND}::test_arrays_that_are_more_than_numbers_are_refused",),
+        "a bound plan does not see what is masked",
     ),
 ]

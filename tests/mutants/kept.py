@@ -346,7 +346,7 @@ MUTANTS = [
         "PyTorch's arrays fail with out=",
     ),
     Mutant(
-        "footprint/api/_arrays.py",
+        "footprint/backend/overlap.py",
         "        return first < stop and start < end",
         "        return first < stop and start > end",
         (f"{KINDS}::test_out_that_shares_memory_is_refused_in_every_call",),
