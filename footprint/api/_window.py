@@ -95,6 +95,13 @@ def asked(given: Any) -> tuple[str, Any]:
         raise ArgumentError("output", repr(given), "an array, or a dtype such as 'float32'") from None
 
 
+def kind_asked(given: Any, wanted: str) -> str:
+    """The dtype of a filter's result where no array can be given for it: that asked for, if it holds the result's own."""
+    kind = asked(given)[0]
+    _held(np.dtype(kind or wanted), np.dtype(wanted))
+    return kind or wanted
+
+
 def target_of(given: Any, kind: str, result: ArraySpec, source: Array, shared: Callable[[Array, Array], bool]) -> Array:
     """The array a result goes to: ``output`` checked, or a new one, of the dtype asked for if one is."""
     if given is None:

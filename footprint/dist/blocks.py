@@ -30,6 +30,16 @@ def check_lazy(name: str, array: Any, eager: str, kinds: str = ACCEPTED) -> None
         raise ShapeError(name, f"chunks of unknown size {array.shape}", "known ones", "call compute_chunk_sizes() first")
 
 
+def apart(thing: Any) -> Any:
+    """What is given beside an image with its small arrays copied: a lazy result stays what was asked, whatever becomes of them."""
+    if isinstance(thing, list | tuple):
+        return type(thing)(map(apart, thing)) if type(thing) in (list, tuple) else thing
+    if isinstance(thing, dict):
+        return {word: apart(one) for word, one in thing.items()}
+    copied = getattr(thing, "clone", None) or getattr(thing, "copy", None)
+    return copied() if hasattr(thing, "shape") and callable(copied) and not isinstance(thing, type) else thing
+
+
 def beside_image(name: str, array: Any, image: Any) -> Any:
     """What lies beside an image, as a Dask array of its shape."""
     if is_labelled(array):

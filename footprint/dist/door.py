@@ -1,5 +1,6 @@
 """What public verbs do with arrays that are more than numbers in memory: Dask's go to lazy forms, xarray's keep their coordinates,
-and what lies beside them goes by the names of its axes."""
+and what lies beside them goes by the names of its axes.
+"""
 
 from __future__ import annotations
 

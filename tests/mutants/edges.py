@@ -48,4 +48,11 @@ MUTANTS = [
         (f"{_BOUND}::test_arrays_that_are_more_than_numbers_are_refused",),
         "a bound plan does not see what is masked",
     ),
+    Mutant(
+        "footprint/dist/blocks.py",
+        "    return copied() if hasattr",
+        "    return thing if hasattr",
+        ("tests/unit/test_dask.py::test_what_was_asked_stays_what_it_was",),
+        "what is computed later is what the caller's kernel has become",
+    ),
 ]

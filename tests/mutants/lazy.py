@@ -4,7 +4,7 @@ from tests.mutants import Mutant
 
 MUTANTS = [
     Mutant(
-        "footprint/dist/dask.py",
+        "footprint/dist/lazy.py",
         "found[at if order is None else order[at]] = reach",
         "found[at] = reach",
         ("tests/unit/test_dask.py::test_colours_of_a_picture",),

@@ -269,7 +269,7 @@ MUTANTS = [
         "arcs that make a whole circle are measured as none",
     ),
     Mutant(
-        "footprint/dist/dask.py",
+        "footprint/dist/lazy.py",
         "eager(Described(whole, Given(), part), *args",
         "eager(part, *args",
         ("tests/backend/test_thin.py::test_blocks_are_summed_in_the_order_of_the_whole",),

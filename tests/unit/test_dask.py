@@ -165,13 +165,50 @@ def test_complex_arrays_and_masks(dtype, turn, rng):
         np.testing.assert_array_equal(found.compute(scheduler="synchronous"), whole)
 
 
+SMALL = {
+    "convolve": (lambda x, k: fp.convolve(x[0], k, cval=1.0), np.arange(9.0).reshape(3, 3)),
+    "correlate": (lambda x, k: fp.correlate(x[0], k, boundary="wrap"), np.arange(9.0).reshape(3, 3)),
+    "gaussian_filter": (lambda x, s: fp.gaussian_filter(x, s, axes=(1, 2)), np.array([1.0, 2.0])),
+    "median_filter": (lambda x, f: fp.median_filter(x[0], footprint=f), np.eye(3, dtype=bool)),
+    "fbp, angles": (lambda x, a: fp.fbp(x, a), np.linspace(0, 3, 8)),
+    "fbp, shifts": (lambda x, s: fp.fbp(x, None, axis_shifts=s), np.linspace(-1, 1, 8)),
+    "sirt": (lambda x, a: fp.sirt(x, a, iterations=2), np.linspace(0, 3, 8)),
+    "in a list": (lambda x, s: fp.gaussian_filter(x[0], [s[:1].reshape(()), 1.0]), np.array([2.0])),
+}
+
+
+@pytest.mark.parametrize("verb", SMALL)
+def test_what_was_asked_stays_what_it_was(verb, rng):
+    """Kernels and angles were those that the caller had in the same array when the result was computed."""
+    call, table = SMALL[verb]
+    image, given = rng.random((4, 8, 9), np.float32), table.copy()
+    expected = call(image, table)
+    lazy = call(da.from_array(image, chunks=4), given)
+    given[...] = 0
+    np.testing.assert_array_equal(lazy.compute(scheduler="synchronous"), expected)
+
+
+@pytest.mark.parametrize("asked", ["float64", np.float64, np.dtype("f8")])
+def test_a_filter_gives_the_dtype_that_is_asked_for(asked, rng):
+    """A dtype was taken for a place for the result."""
+    image = rng.random((20, 30), np.float32)
+    lazy = da.from_array(image, chunks=8)
+    for verb, args in (fp.gaussian_filter, (2,)), (fp.median_filter, (3,)), (fp.sobel, ()):
+        found = verb(lazy, *args, output=asked)
+        expected = verb(image, *args, output=asked)
+        assert found.dtype == expected.dtype == np.float64
+        np.testing.assert_array_equal(found.compute(scheduler="synchronous"), expected)
+    with pytest.raises(ShapeError, match="output: got dtype int32, wanted one that holds float32"):
+        fp.gaussian_filter(lazy, 1, output="int32")
+
+
 def test_bad_arguments_are_one_sentence():
     from footprint.dist.dask import convolve, fbp, gaussian_filter
 
     image, mask = da.zeros((8, 8)), np.ones((3, 3))
     with pytest.raises(ArgumentError, match="mirror"):
         convolve(image, mask, boundary="mirrored")
-    with pytest.raises(ArgumentError, match="output: got an ndarray, wanted None, as nothing runs yet"):
+    with pytest.raises(ArgumentError, match="output: got an ndarray, wanted a dtype, or None, as nothing runs yet"):
         gaussian_filter(image, 1, output=np.zeros((8, 8)))
     with pytest.raises(ArgumentError, match="sigma"):
         gaussian_filter(image, -1)
