@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._units import is_masked_array, refuse_more, unmasked
+from footprint.api._units import is_masked_array, refuse_masked, refuse_more
 from footprint.backend.arrays import kind_called
 from footprint.backend.arrays import kind_of as array_kind
 from footprint.backend.device import Device, parse
@@ -84,9 +84,8 @@ def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
             )
         return receive(array.data, name, kinds)
     kind, device, array = library.name, "cpu", library.resolved(array)
-    if type(array) is not np.ndarray and (mask := unmasked(array)[1]) is not None and mask.any():
-        raise ArgumentError(name, "a masked array, whose mask would be ignored", "a plain one", "give array.filled(numpy.nan)")
     if type(array) is not np.ndarray:
+        refuse_masked(array, name)
         refuse_more(array, name)
     if isinstance(array, np.ndarray):
         # A matrix stays one however it is indexed, and no kernel takes a masked array, even one that has nothing masked.

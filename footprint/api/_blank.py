@@ -144,7 +144,8 @@ def blanked(image: Image, blank: str, masks: dict[str, Any], device: str = "cpu"
     """
     seen = []
     for name, mask in masks.items():
-        if mask is None:
+        # `numpy.ma` has a word of its own where nothing is masked.
+        if mask is None or mask is np.False_:
             continue
         one = see(mask, name)
         if one.spec.shape != image.spec.shape:

@@ -18,6 +18,11 @@ BESIDE = ("masked", "weight")
 ALONE: Beside = (None, None)
 
 
+def given_beside(masked: Any, weight: Any) -> Beside:
+    """What lies beside an image; where `numpy.ma` says that nothing is masked, no mask does."""
+    return (None if masked is np.False_ else masked), weight
+
+
 def is_given(beside: Beside) -> bool:
     """Whether there is any of it."""
     masked, weight = beside

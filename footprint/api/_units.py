@@ -33,6 +33,32 @@ def unmasked(array: Any) -> tuple[Any, Any]:
     return array, None
 
 
+# Arguments that are written to, in which 0 is nothing, and that are filtered or measured pixel by pixel, where NaN says no data.
+_WRITTEN, _OF_NOTHING = ("out", "output", "dst", "residual"), ("mask", "labels", "weight", "other")
+_PIXELS = ("image", "input", "array")
+
+
+def refuse_masked(array: Any, name: str) -> None:
+    """Raise where elements are masked, which nothing looks at; what would be right in their place the argument and dtype say."""
+    mask = unmasked(array)[1]
+    if mask is None or not mask.any():
+        return
+    kind = array.dtype.kind
+    if name in _WRITTEN:
+        fix = "give array.data, where all is written to"
+    elif name == "masked":
+        fix = "give array.filled(True), which leaves those elements out"
+    elif kind == "b":
+        fix = "give array.filled(False)"
+    elif name in _OF_NOTHING:
+        fix = "give array.filled(0)"
+    elif name in _PIXELS:
+        fix = "give array.filled(numpy.nan)" if kind in "fc" else "give array.astype(float).filled(numpy.nan)"
+    else:
+        fix = "give array.filled(value), with the number that is to stand there"
+    raise ArgumentError(name, "a masked array, whose mask would be ignored", "a plain one", fix)
+
+
 def is_quantity(array: Any) -> bool:
     """Whether it is astropy's Quantity; astropy is not imported for it."""
     return _is_of(type(array), "astropy.units.quantity")  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from footprint.api._call import Described, planned
 from footprint.api._filtered import Asked, filtered, last, number, operation, returned
 from footprint.api._mask import mask_slot, weights_of
 from footprint.api._method import made_by
-from footprint.api._sides import BESIDE, foretold
+from footprint.api._sides import BESIDE, foretold, given_beside
 from footprint.api._turned import turned_spec
 from footprint.dtypes import COMPLEX
 from footprint.kernels.common.borders import shows_borders
@@ -129,7 +129,7 @@ def convolve(
     array([ 1.,  1.,  2., -4.])
     """
     words = (mode, boundary, dtype, nan, origin, axes, method, masks)
-    return filtered(image, mask, True, words, cval, (masked, weight), out, memory, device)
+    return filtered(image, mask, True, words, cval, given_beside(masked, weight), out, memory, device)
 
 
 @shows_borders("boundary")
@@ -175,7 +175,7 @@ def correlate(
     array([1., 2.])
     """
     words = (mode, boundary, dtype, nan, origin, axes, method, masks)
-    return filtered(image, mask, False, words, cval, (masked, weight), out, memory, device)
+    return filtered(image, mask, False, words, cval, given_beside(masked, weight), out, memory, device)
 
 
 @shows_borders("boundary")
@@ -240,7 +240,7 @@ def plan_convolve(
     order = last(how.axes, len(spec.shape))
     if order is not None:
         spec, meets = turned_spec(spec, order), Given(direct=False)
-    beside = masked, weight
+    beside = given_beside(masked, weight)
     given = (
         weights_of(mask, True, how.sums or spec.dtype, scaled=how.scales(beside), several=how.several)
         if hasattr(mask, "shape")

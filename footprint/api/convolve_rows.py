@@ -13,7 +13,7 @@ from footprint.api._filtered import Asked, number, operation, returned
 from footprint.api._image import from_file
 from footprint.api._mask import file_mask, mask_slot, shape_of, weights_of
 from footprint.api._method import made_by
-from footprint.api._sides import rows_beside
+from footprint.api._sides import given_beside, rows_beside
 from footprint.errors import flag
 from footprint.kernels.common.borders import shows_borders
 from footprint.plan.faces import Filler, Region, Taker
@@ -84,15 +84,15 @@ def plan_convolve_rows(
     how = Asked.of(mode, boundary, result, nan, name="result")
     taps, file = shape_of(mask_shape)
     mask_file = file if mask_file is None else mask_file
-    op, weights = operation(spec, taps, how, number(cval), beside=(masked, weight))
-    sides = rows_beside((masked, weight), spec.shape)
+    op, weights = operation(spec, taps, how, number(cval), beside=given_beside(masked, weight))
+    sides = rows_beside(given_beside(masked, weight), spec.shape)
     out = op.out_specs(spec, weights, *(one.spec for one in sides))[0]
     sink = _taken(returned(out, how.result), writing)
     if mask_file is not None:
         given: Any = file_mask(mask_file, weights.dtype)
     elif hasattr(mask_shape, "shape"):
         # A mask's own weights decide on the method, as they do when it is run.
-        given = weights_of(mask_shape, True, how.sums or dtype, scaled=how.scales((masked, weight)))
+        given = weights_of(mask_shape, True, how.sums or dtype, scaled=how.scales(given_beside(masked, weight)))
     else:
         given = mask_slot(weights)
     made = made_by(method, op, spec, given, where(device), memory)
@@ -155,7 +155,7 @@ def convolve_rows(
     """
     spec, _ = described(shape, dtype)
     how = Asked.of(mode, boundary, result, nan, name="result")
-    beside = masked, weight
+    beside = given_beside(masked, weight)
     weights = weights_of(mask, flag("flip", flip), how.sums or dtype, scaled=how.scales(beside))
     op, wanted = operation(spec, weights.spec.shape, how, number(cval), beside=beside)
     sides = rows_beside(beside, spec.shape)

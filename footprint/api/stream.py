@@ -16,7 +16,7 @@ from footprint.api._labels import beside as line_up
 from footprint.api._labels import is_labelled
 from footprint.api._mask import held_bytes, mask_slot, shape_of, weights_of
 from footprint.api._method import for_frames
-from footprint.api._sides import Beside, arrays_beside, held, held_beside, is_given, rows_beside, values_of
+from footprint.api._sides import Beside, arrays_beside, given_beside, held, held_beside, is_given, rows_beside, values_of
 from footprint.backend.arrays import kind_called
 from footprint.backend.device import parse
 from footprint.backend.registry import running_backend
@@ -117,7 +117,7 @@ def stream(
         raise ShapeError("frames", "none", "at least one frame")
     seen = _on_host(first, "frames")
     names: Any = None
-    beside = masked, weight
+    beside = given_beside(masked, weight)
     if is_labelled(first):
         beside = line_up(first, masked, "masked", "frames"), line_up(first, weight, "weight", "frames")
         # Coordinates may change from frame to frame.
@@ -206,7 +206,7 @@ def plan_convolve_frames(
     if len(stack.shape) != 3:
         raise ShapeError("shape", stack.shape, "(n_frames, n_y, n_x)")
     frame, count = ArraySpec(stack.shape[1:], stack.dtype), stack.shape[0]
-    how, beside = Asked.of(mode, boundary, result, nan, name="result"), (masked, weight)
+    how, beside = Asked.of(mode, boundary, result, nan, name="result"), given_beside(masked, weight)
     taps, file = shape_of(mask_shape)
     holding += held_bytes(file, how.sums or sum_dtype(dtype))
     op, weights = operation(frame, taps, how, number(cval), beside=beside)
@@ -277,7 +277,7 @@ def convolve_frames(
         95 %, largest.
     """
     sums = floating(result, "result")[0] or sum_dtype(dtype)
-    beside = masked, weight
+    beside = given_beside(masked, weight)
     weights = weights_of(mask, flag("flip", flip), sums, scaled=Asked.of(mode, boundary, None, nan).scales(beside))
     options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "nan": nan, "method": method}
     options |= {"result": result, "depth": depth, "masked": masked, "weight": weight}

@@ -17,6 +17,7 @@ import numpy as np
 from footprint.answers import answering, check_keywords
 from footprint.api._arrays import on_host, receive, where
 from footprint.api._filtered import Asked
+from footprint.api._sides import given_beside
 from footprint.api._turned import plan_turned
 from footprint.api.convolve import convolve as _convolve
 from footprint.api.convolve import correlate as _correlate
@@ -193,7 +194,7 @@ def _sums(
 
 def _with_sides(image: Any, sides: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """An image whose chunks are plain, and what lies beside it."""
-    masked = sides["masked"]
+    masked = given_beside(sides["masked"], None)[0]
     if isinstance(image._meta, np.ma.MaskedArray):
         if masked is not None:
             fix = "give dask.array.ma.getdata(image) and both masks in one"
