@@ -25,6 +25,8 @@ _USED = {
     "all": ("snr", "size", "small"),
     "fw": ("sigma", "level", "wavelet"),
 }
+# What they are where nobody says; None where that is the method's own.
+_USUAL = {"small": 21, "snr": 3.0, "level": 7, "wavelet": "sym16"}
 
 
 def remove_stripes(
@@ -150,6 +152,7 @@ def stripes_of(
     """The operation of a method by its name, or a peer's, every setting checked."""
     word = SYNONYMS.get(method, method) if isinstance(method, str) else method
     choose("method", word, (*METHODS, "fw"))
+    given = {"size": size, "small": small, "snr": snr, "sigma": sigma, "level": level, "wavelet": wavelet}
     size = _SIZES.get(word, 21) if size is None else size
     for what, value in (("size", size), ("small", small)):
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
@@ -158,6 +161,9 @@ def stripes_of(
     if not isinstance(level, int | np.integer) or isinstance(level, bool) or not 1 <= level <= 16:
         raise ArgumentError("level", repr(level), "a whole number from 1 to 16")
     choose("wavelet", wavelet, NAMES)
+    for what, value in given.items():
+        if what not in _USED[word] and value != _USUAL.get(what):
+            raise ArgumentError(what, repr(value), f"only what {word!r} uses: {', '.join(_USED[word])}")
     if word == "fw":
         return FourierWavelet(wavelet, int(level), sigma)
     return RemoveStripes(word, int(size), int(small), snr, sigma)

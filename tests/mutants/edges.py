@@ -55,4 +55,25 @@ MUTANTS = [
         ("tests/unit/test_dask.py::test_what_was_asked_stays_what_it_was",),
         "what is computed later is what the caller's kernel has become",
     ),
+    Mutant(
+        "footprint/api/_units.py",
+        'elif kind == "b":',
+        "elif False:",
+        ("tests/unit/test_masks_given.py::test_what_is_advised_for_what_is_masked_can_be_done",),
+        "flags that are masked are advised to be NaN, which is True",
+    ),
+    Mutant(
+        "footprint/api/_sides.py",
+        "(None if masked is np.False_ else masked), weight",
+        "masked, weight",
+        ("tests/unit/test_masks_given.py::test_where_nothing_is_masked_no_mask_lies_beside",),
+        "where numpy.ma says that nothing is masked, a mask of no axes is looked for",
+    ),
+    Mutant(
+        "footprint/api/remove_stripes.py",
+        "if what not in _USED[word] and value != _USUAL.get(what):",
+        "if False:",
+        ("tests/backend/test_remove_stripes.py::test_bad_input_is_one_clear_sentence",),
+        "what a method of stripes does not use is ignored",
+    ),
 ]
