@@ -267,4 +267,11 @@ MUTANTS = [
         "reads for a device are shared by threads that wait for its lanes' Python",
         devices="opencl",
     ),
+    Mutant(
+        "footprint/kernels/common/parts.py",
+        'if not self.targetoptions.get("_nrt", True) and',
+        "if False and",
+        ("tests/unit/test_jit.py::test_what_borrows_arrays_neither_makes_nor_returns_any",),
+        "a function that borrows arrays gives one back, which its caller lets go of",
+    ),
 ]

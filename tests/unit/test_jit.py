@@ -190,3 +190,38 @@ def test_what_is_on_disk_needs_no_compiler():
         done = subprocess.run([sys.executable, "-c", _LOADED], capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["2", "False"]
+
+
+def _part_of(array):
+    return array[1:]
+
+
+def _both(array):
+    return 3, array[1:]
+
+
+def _made(array):
+    return np.zeros(3).sum() + array[0]
+
+
+def _last(array):
+    part = array[1:]
+    return part[-1]
+
+
+def _same(array):
+    return array
+
+
+@pytest.mark.parametrize("function", [_part_of, _both, _same, _made])
+def test_what_borrows_arrays_neither_makes_nor_returns_any(function):
+    # Numba itself says the first for an array alone, and for one that is made.
+    with pytest.raises((TypeError, numba.core.errors.NumbaError), match="Only accept returning|gives one back"):
+        njit(function, borrows=True)(np.arange(4.0))
+
+
+def test_borrowed_arrays_are_their_owner_s():
+    given = np.arange(5.0)
+    before = sys.getrefcount(given)
+    assert [njit(_last, borrows=True)(given) for _ in range(50)] == [4.0] * 50
+    assert sys.getrefcount(given) == before

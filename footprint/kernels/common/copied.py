@@ -7,7 +7,7 @@ import numpy as np
 from footprint.kernels.common.jit import njit
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, borrows=True)
 def put(to, line):
     """Copy a line to another that is apart from it, or that it is."""
     for i in range(np.uint64(to.size)):

@@ -15,8 +15,14 @@ except (ImportError, AttributeError):
     parts = None
 
 
-def njit(function: Any = None, *, cache: bool = False, **options: Any) -> Any:
-    """`numba.njit`, whose options it takes. With a signature it is Numba's own."""
+def njit(function: Any = None, *, cache: bool = False, borrows: bool = False, **options: Any) -> Any:
+    """`numba.njit`, whose options it takes. With a signature it is Numba's own.
+
+    A function that ``borrows`` its arrays makes none, and gives none back: nobody counts who holds them, which takes most of the
+    time of small functions that hand arrays on for every object there is.
+    """
+    if borrows:
+        options["_nrt"] = False
     if parts is None or not (function is None or callable(function)):
         return numba.njit(function, cache=cache, **options)
 

@@ -170,10 +170,21 @@ class _Compiler(dispatcher._FunctionCompiler):  # type: ignore[misc]
         # Numba's own library of the runtime must be there before: it is no part.
         context.refresh()
         if context.codegen()._library_class is Part:
-            return super()._compile_core(args, return_type)
+            return self._checked(super()._compile_core(args, return_type))
         with _libraries(context.codegen(), Part):
-            result = super()._compile_core(args, return_type)
+            result = self._checked(super()._compile_core(args, return_type))
         return _whole(result, self.targetoptions.get("nogil", False))
+
+    def _checked(self, result: Any) -> Any:
+        """A caller counts the arrays it is given, one that borrows has not: the memory would be free while it is used."""
+        given = result.signature.return_type
+        if not self.targetoptions.get("_nrt", True) and any(isinstance(one, types.Array) for one in (given, *_inside(given))):
+            raise TypeError(f"{self.py_func.__name__} borrows its arrays and gives one back")
+        return result
+
+
+def _inside(kind: Any) -> tuple[Any, ...]:
+    return tuple(kind.types) if isinstance(kind, types.BaseTuple) else ()
 
 
 class Kernel(CPUDispatcher):  # type: ignore[misc]

@@ -15,6 +15,7 @@ from numba import prange
 from footprint.kernels.common.copied import put
 from footprint.kernels.common.few import TOUCH, few
 from footprint.kernels.common.jit import njit
+from footprint.kernels.common.vectors import await_rows
 from footprint.kernels.find_sources.contract import (
     FLAG,
     FREED,
@@ -38,9 +39,11 @@ from footprint.kernels.sigma_clip.cpu import first_above
 
 # What the walk carries from row to row: which half of `runs` has the row above, components painted, and how many each half has.
 PARITY, MET, ABOVE = range(3)
+# Rows that the walk has brought near before it comes to them.
+_AHEAD = 4
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, borrows=True)
 def _flag(block, least, largest, flags, first, last):
     """Which stretches of FLAG pixels hold one in [least, largest], in these rows."""
     for r in range(first, last):
@@ -59,7 +62,7 @@ def _share_flag(block, least, largest, flags):
         _flag(block, least, largest, flags, r, r + 1)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, borrows=True)
 def _next_run(row, flags, x, least, largest):
     """First and last column of the next run at or after ``x``; first is the width where there is none."""
     width, c = row.size, x // FLAG
@@ -79,7 +82,7 @@ def _next_run(row, flags, x, least, largest):
     return first, x - 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, borrows=True)
 def _join(above, n_above, at, first, last, reach, boxes):
     """Unite the components above that a run touches; return where the next run looks, whether this touches, its component."""
     while at < n_above and above[at, 1] < first - reach:
@@ -102,7 +105,7 @@ def _join(above, n_above, at, first, last, reach, boxes):
     return at, touches, k
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, borrows=True)
 def walk_row(
     tested, row, before, flags, runs, n_runs, parity, y, least, largest, background, reach, needed, moments, boxes, places,
     min_area, least_peak,
@@ -138,13 +141,18 @@ def walk_row(
     return n, needed
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, borrows=True)
 def _walk(
     block, last_row, flags, runs, marks, y, least, largest, background, reach, needed, moments, boxes, places, min_area, least_peak
 ):  # fmt: skip
     """Run by run in raster order; return the rows needed so far, there or not."""
-    parity = marks[PARITY]
+    parity, width = marks[PARITY], block.shape[1]
     for r in range(block.shape[0]):
+        if r + _AHEAD < block.shape[0]:
+            # What is flagged is far apart in memory, and is not foreseen.
+            for c in range(flags.shape[1]):
+                if flags[r + _AHEAD, c]:
+                    await_rows(block, (r + _AHEAD) * width + c * FLAG, 0, 1, min(FLAG, width - c * FLAG))
         row, before = block[r], block[r - 1] if r else last_row[0]
         _, needed = walk_row(
             row, row, before, flags[r], runs, marks[ABOVE:], parity, y + r, least, largest, background, reach, needed, moments,
@@ -156,7 +164,7 @@ def _walk(
     return needed
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, borrows=True)
 def settle(moments, boxes, n, min_area, least_peak):
     """Add up the pieces of each island and number the islands by their first pixel; pieces keep no pixels of their own."""
     for k in range(n):
@@ -190,7 +198,7 @@ def settle(moments, boxes, n, min_area, least_peak):
     return islands
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, borrows=True)
 def paint_row(tested, flags, above, n_above, here, y, least, largest, reach, met, n, boxes, places, labels):
     """Give every run of a row the label of its component; return how many runs, and rows of ``n`` that were met."""
     labels[:] = 0
@@ -214,7 +222,7 @@ def paint_row(tested, flags, above, n_above, here, y, least, largest, reach, met
     return several, met
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, borrows=True)
 def _paint(block, flags, runs, marks, y, least, largest, reach, met, n, boxes, places, labels):
     """Walk once more, giving every run the label of its component."""
     n_above, parity = marks[ABOVE], marks[PARITY]

@@ -30,7 +30,7 @@ from footprint.kernels.find_sources.contract import (
 )
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, borrows=True)
 def _lowest(row, first, last):
     """The peak of a run without a pixel above minus infinity, and where: NaN at the first where none is a number."""
     for x in range(first, last + 1):
@@ -39,13 +39,13 @@ def _lowest(row, first, last):
     return np.nan, first
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, borrows=True)
 def over(a, b):
     """Whether a peak takes another's place: NaN is under every number."""
     return a > b or (a == a and b != b)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, borrows=True)
 def _beside(row, at, background):
     """The values left and right of a column."""
     left = np.float64(row[at - 1]) - background if at > 0 else np.nan
@@ -53,7 +53,7 @@ def _beside(row, at, background):
     return left, right
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, borrows=True)
 def anchor(moments, boxes, k, x, y):
     """Have a component's sums be about no later a column and row than these, as its box begins no later than with them.
 
@@ -72,7 +72,7 @@ def anchor(moments, boxes, k, x, y):
     boxes[k, X_MIN], boxes[k, Y_MIN] = min(boxes[k, X_MIN], x), min(boxes[k, Y_MIN], y)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, borrows=True)
 def gather(row, before, after, first, last, y, background, moments, boxes, k):
     """Add a run to its component; ``before`` is the row before, where y > 0, and ``after`` the next, or no pixels: `look_back`."""
     within()
@@ -112,7 +112,7 @@ def gather(row, before, after, first, last, y, background, moments, boxes, k):
             moments[k, CORNERS + 2], moments[k, CORNERS + 3] = _beside(after, at, background)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, borrows=True)
 def look_back(row, y, background, moments, boxes, k):
     """Where a component has its peak in the row before this, take the values after it."""
     if boxes[k, Y_PEAK] == y - 1:
@@ -121,7 +121,7 @@ def look_back(row, y, background, moments, boxes, k):
         moments[k, CORNERS + 2], moments[k, CORNERS + 3] = _beside(row, at, background)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, borrows=True, error_model="numpy")
 def centre(moments, boxes, k):
     """Sums of squares as variances about the centre, and of places as from the image's corner."""
     total = moments[k, SUM]
@@ -133,7 +133,7 @@ def centre(moments, boxes, k):
     moments[k, SUM_Y] += total * boxes[k, Y_MIN]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, borrows=True)
 def open_row(moments, boxes, k):
     """A component without pixels."""
     moments[k, :] = 0.0

@@ -9,7 +9,7 @@ from footprint.kernels.common.jit import njit
 from footprint.kernels.find_sources.contract import FREED, LABEL, PEAK, PIXELS, SPREAD, START, WHERE
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, borrows=True)
 def root(boxes, k):
     """The first component this one belongs to; the way there is halved."""
     while boxes[k, LABEL] != k:
@@ -18,13 +18,13 @@ def root(boxes, k):
     return k
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, borrows=True)
 def chosen(min_area, least_peak):
     """Whether there are components that are no islands."""
     return min_area > 1 or least_peak > -np.inf
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, borrows=True)
 def bright(moments, k, least_peak):
     """Whether a peak is over the least there is, or over so many times the noise at its place."""
     if least_peak == -np.inf:
@@ -32,7 +32,7 @@ def bright(moments, k, least_peak):
     return moments[k, PEAK] > (least_peak * moments[k, SPREAD] if moments.shape[1] > SPREAD else least_peak)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, borrows=True)
 def _mark(moments, boxes, places, runs, n_runs, min_area, least_peak):
     """Whether what a component belongs to stays: where it is large and bright, or has a run that may be met again."""
     for k in range(boxes.shape[0]):
@@ -53,7 +53,7 @@ def _mark(moments, boxes, places, runs, n_runs, min_area, least_peak):
                 places[boxes[runs[half, i, 2], LABEL], WHERE] = 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, borrows=True)
 def squeeze(moments, boxes, places, runs, n_runs, min_area, least_peak):
     """Take out the rows of what is too small or too faint and has no run in either row of ``runs``; how many rows are left.
 
