@@ -19,7 +19,7 @@ def command(parts: tuple[str, ...], target: str, overwrite: bool, as_json: bool)
     """Join PARTS, reconstructed from rows of one scan, into one volume, without copying them.
 
     It is an HDF5 file with a virtual dataset over the parts, which must stay where they are relative to it. They are checked:
-    the same options, scan and size, and every row once.
+    the same options, scan and size, every row once, and a line of each as the volume shows it.
 
     \b
       footprint reconstruct scan.nx --rows 0:1000 -o part0.h5

@@ -21,6 +21,8 @@ _GROUP, _DATA = "entry/reconstruction", "data"
 # What is a part's own, or HDF5's.
 _OWN = ("rows", "parts", "bad_pixels", "NX_class", "default")
 _MOST = 10_000
+# Parts that may be open together, of the thousand files that a process often may have.
+_AT_ONCE = 100
 
 
 @dataclass
@@ -57,7 +59,8 @@ def join_volumes(parts: Sequence[str | os.PathLike[str]], out: str | os.PathLike
     Raises
     ------
     FormatError
-        A part is not such a volume, or was made with another option; rows are missing or there twice.
+        A part is not such a volume, or was made with another option; rows are missing or there twice; a line of a part is not
+        what the volume shows.
     ArgumentError
         ``out`` does not have an HDF5 suffix, or is one of the parts, or there are no parts.
     ShapeError
@@ -97,7 +100,8 @@ def join_volumes(parts: Sequence[str | os.PathLike[str]], out: str | os.PathLike
     shape, home = (last.rows[1] - first.rows[0], n_y, n_x), Path(os.path.realpath(out)).parent
     layout = h5py.VirtualLayout(shape, first.dtype)
     for part in found:
-        name = os.path.relpath(os.path.realpath(part.path), home)
+        # HDF5 fills in what follows a "%" in such a name.
+        name = os.path.relpath(os.path.realpath(part.path), home).replace("%", "%%")
         at = part.rows[0] - first.rows[0]
         layout[at : at + part.shape[0]] = h5py.VirtualSource(name, f"{_GROUP}/results/{_DATA}", part.shape, first.dtype)
     names = [printable(os.path.basename(part.path)) for part in found]
@@ -107,8 +111,10 @@ def join_volumes(parts: Sequence[str | os.PathLike[str]], out: str | os.PathLike
     each = {name: np.concatenate([part.each[name] for part in found]) for name in first.each}
     # What others read where a part is gone.
     fill = np.nan if first.dtype.kind == "f" else 0
-    with output(out, overwrite) as temporary, h5py.File(temporary, "w", locking=False) as file:
-        results_in(file, 3, attrs, "reconstruction", each=each).create_virtual_dataset(_DATA, layout, fillvalue=fill)
+    with output(out, overwrite) as temporary:
+        with h5py.File(temporary, "w", locking=False) as file:
+            results_in(file, 3, attrs, "reconstruction", each=each).create_virtual_dataset(_DATA, layout, fillvalue=fill)
+        _check_seen(temporary, found, out)
     return first.rows[0], last.rows[1]
 
 
@@ -165,6 +171,25 @@ def _check_alike(first: _Part, part: _Part) -> None:
         if one != other:
             fix = "give --range as two numbers" if name.startswith("value_") else "make both with the same options"
             raise FormatError(part.path, f"was made with {name} {one}, {first.path} with {other}", fix)
+
+
+def _check_seen(joined: str | os.PathLike[str], parts: Sequence[_Part], out: str | os.PathLike[str]) -> None:
+    """Raise unless a line of every part is seen through the volume: HDF5 says nothing where it finds no part."""
+    from footprint.io.frames import reading
+    from footprint.io.hdf5 import open_file
+
+    name, start = f"{_GROUP}/results/{_DATA}", parts[0].rows[0]
+    with open_file(joined) as file:
+        for first in range(0, len(parts), _AT_ONCE):
+            # What a dataset has found it keeps open.
+            data = file[name]
+            for part in parts[first : first + _AT_ONCE]:
+                z, y = part.shape[0] // 2, part.shape[1] // 2
+                with open_file(part.path) as own, reading(part.path):
+                    same = own[name][z, y].tobytes() == data[part.rows[0] - start + z, y].tobytes()
+                if not same:
+                    raise FormatError(out, f"does not show what is in {part.path}", "unset HDF5_VDS_PREFIX, or rename the part")
+            del data
 
 
 def _plain(name: str, value: Any) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 
 import h5py
 import numpy as np
@@ -94,3 +96,28 @@ def test_names_that_cannot_be(tmp_path):
     with pytest.raises(fp.FormatError, match="already exists"):
         fp.join_volumes([one], tmp_path / "b.h5")
     assert fp.join_volumes([one], tmp_path / "b.h5", overwrite=True) == (0, 2)
+
+
+@pytest.mark.parametrize("stem", ["a%%b", "50%-", "p%b", "%"])
+def test_a_percent_sign_in_a_name_is_one(tmp_path, stem):
+    """HDF5 fills in what follows it: all was NaN, without a word, or the volume could not be made."""
+    (tmp_path / stem).mkdir()
+    names = [part(tmp_path / stem / f"{stem}{i}.h5", f"{2 * i}:{2 * i + 2}") for i in (0, 1)]
+    assert fp.join_volumes(names, tmp_path / "v.h5") == (0, 4)
+    with h5py.File(tmp_path / "v.h5") as file:
+        assert (file[DATA][()] == 1).all()
+    open_volume(tmp_path / "v.h5").close()
+
+
+def test_what_does_not_show_its_parts_is_not_made(tmp_path):
+    """HDF5 looks for them elsewhere first where it is told to, and says nothing of what it finds."""
+    part(tmp_path / "a.h5"), part(tmp_path / "b.h5", "2:4")
+    (tmp_path / "other").mkdir()
+    with fp.create_volume(tmp_path / "other/b.h5", (2, 4, 5)) as volume:
+        volume.write(slice(0, 2), np.zeros((2, 4, 5), "f4"))
+    code = "import sys, footprint as fp; fp.join_volumes(sys.argv[1:], 'v.h5')"
+    environment = {**os.environ, "HDF5_VDS_PREFIX": str(tmp_path / "other")}
+    words = [sys.executable, "-c", code, "a.h5", "b.h5"]
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    assert "v.h5: does not show what is in b.h5; unset HDF5_VDS_PREFIX, or rename the part." in done.stderr
+    assert sorted(os.listdir(tmp_path)) == ["a.h5", "b.h5", "other"]
