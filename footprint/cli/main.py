@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import sys
 import warnings
@@ -13,6 +14,7 @@ import click
 from footprint import __version__
 from footprint.answers import meant_by, told_of
 from footprint.cli import stop
+from footprint.cli.streams import Unwritten, guard
 from footprint.errors import FootprintError, FormatError, closest, nearest, printable
 
 # Command -> module, and the line shown in the overview; modules load only when their command runs.
@@ -141,6 +143,19 @@ def _fail(sentence: str, code: int = 2) -> NoReturn:
     sys.exit(code)
 
 
+def _unwritten(error: OSError) -> NoReturn:
+    """Standard output takes nothing: what has been made is there nevertheless."""
+    if isinstance(error, BrokenPipeError):
+        # The reader of our output went away (head, less): nothing to report, and nobody to report it to.
+        sys.exit(0)
+    from footprint.io.naming import NAMED
+    from footprint.io.output import reason
+
+    # What was only made to load libraries is gone.
+    there = ", ".join(name for name in NAMED if os.path.lexists(name))
+    _fail(printable(f"standard output: could not be written ({reason(error)}){there and '; finished nevertheless: '}{there}."))
+
+
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     """Our own warnings in one line; the libraries' are for programmers and stay out of the way."""
     if category is UserWarning:
@@ -149,6 +164,7 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__
 
 def entry() -> None:
     """What the shell calls."""
+    guard()
     stop.watch()
     warnings.showwarning = _show_warning
     try:
@@ -165,10 +181,8 @@ def entry() -> None:
         _fail(printable(error.format_message()))
     except (KeyboardInterrupt, click.Abort):
         _fail(stop.said(), 130)
-    except BrokenPipeError:
-        # The reader of our output went away (head, less): nothing to report, and nobody to report it to.
-        sys.stderr.close()
-        sys.exit(0)
+    except Unwritten as error:
+        _unwritten(error.error)
     except MemoryError as error:
         _fail(f"memory: the system could not provide more ({printable(str(error))}); give a smaller --memory.")
     except OSError as error:

@@ -43,7 +43,7 @@ class _Jobs(click.Group):
         def show(as_json: bool, **options: Any) -> None:
             reporter = Reporter(as_json=as_json)
             plan = job.plan_only(**options)
-            reporter.plan(plan)
+            reporter.plan(plan, product=True)
             if as_json:
                 reporter.report("plan", {"nbytes": plan.nbytes, "largest": plan.footprint.largest, "notes": list(plan.notes)})
 

@@ -16,6 +16,7 @@ import click
 from footprint.backend.compiling import watched
 from footprint.backend.memory import PeakMeter, give_back, resident_bytes, small_pages
 from footprint.cli import stop
+from footprint.cli.streams import console
 from footprint.cli.translate import TRANSLATED
 from footprint.errors import printable
 from footprint.plan.spent import Busy, measuring
@@ -78,8 +79,8 @@ class Reporter:
         """Whether tables and bars are left out."""
         return self.quiet or self.as_json
 
-    def plan(self, plan: Plan) -> None:
-        """The plan's table; its figures join the report."""
+    def plan(self, plan: Plan, product: bool = False) -> None:
+        """The plan's table, on standard output where it is the ``product``; its figures join the report."""
         size = plan.footprint
         self.figures |= {f"plan_{name}": n for name, n in size.terms().items()}
         self.figures |= {"plan_total": size.total, "device": plan.limits.device}
@@ -91,7 +92,7 @@ class Reporter:
             watcher.planned(plan)
         if not self.silent:
             # A bar that is already moving has to know, or table and bar would overwrite each other.
-            show_plan(plan, self._bar.console if self._bar else None)
+            show_plan(plan, self._bar.console if self._bar else console(product))
             if self._bar:
                 self._bar.start()
 
@@ -102,10 +103,8 @@ class Reporter:
             with says_what_is_compiled(silent=True):
                 yield lambda done, total: stop.check()
             return
-        from rich.console import Console
-
         # It starts with the plan or the first step: a mistake found before has no bar above it.
-        bar = self._bar = _progress_bar(Console(stderr=True))
+        bar = self._bar = _progress_bar(console())
         task = bar.add_task(what, total=None, memory="")
 
         def update(done: int, total: int) -> None:
@@ -201,9 +200,7 @@ def says_what_is_compiled(silent: bool = False) -> Iterator[None]:
 
     def told(compiles: bool) -> None:
         if compiles and not silent:
-            from rich.console import Console
-
-            shown.append(Console(stderr=True).status(_COMPILING))
+            shown.append(console().status(_COMPILING))
             shown[-1].start()
         elif shown:
             shown.pop().stop()
@@ -233,15 +230,14 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def show_plan(plan: Plan, console: Any = None) -> None:
+def show_plan(plan: Plan, screen: Any = None) -> None:
     """The memory table, and what a smaller budget would cost."""
-    from rich.console import Console
     from rich.markup import escape
     from rich.padding import Padding
     from rich.table import Table
 
     words = importlib.import_module(type(plan).__module__.rpartition(".")[0] + ".explain")
-    console = console or Console(stderr=True)
+    screen = screen or console()
     table = Table(title=f"Plan: {plan.name} on {plan.limits.device}", title_justify="left")
     table.add_column("memory")
     table.add_column("size", justify="right")
@@ -252,7 +248,7 @@ def show_plan(plan: Plan, console: Any = None) -> None:
         table.add_row(
             kind, format_bytes(nbytes), f"{nbytes:,}", remark, style="bold" if kind == "total" else "", end_section=kind == "host"
         )
-    console.print(table)
+    screen.print(table)
     lines = words.summary_rows(plan)[1:]
     choices = words.choice_rows(plan)
     if plan.chunk and len(choices) > 1:
@@ -260,16 +256,15 @@ def show_plan(plan: Plan, console: Any = None) -> None:
         text = "; ".join(f"{size}: {counted(n, unit)} at a time, {counted(parts, 'parts')}" for n, parts, size in choices)
         lines.append(("other budgets", text))
     for name, value in lines:
-        console.print(Padding(f"[dim]{name}[/dim]  {escape(printable(value))}", (0, 0, 0, 2), expand=False), highlight=False)
+        screen.print(Padding(f"[dim]{name}[/dim]  {escape(printable(value))}", (0, 0, 0, 2), expand=False), highlight=False)
 
 
 def _show_report(title: str, figures: Mapping[str, Any]) -> None:
-    from rich.console import Console
     from rich.markup import escape
     from rich.padding import Padding
 
-    console = Console(stderr=True)
-    console.print(f"[bold]{escape(printable(title))}[/bold]", highlight=False)
+    screen = console()
+    screen.print(f"[bold]{escape(printable(title))}[/bold]", highlight=False)
     for name, value in figures.items():
         unknown = (name == "chunk" and value is None) or (name == "unit" and not value)
         if (name.startswith(("plan_", "beamed_")) and name != "plan_total") or unknown or name in _TOLD:
@@ -281,10 +276,10 @@ def _show_report(title: str, figures: Mapping[str, Any]) -> None:
         label = "measured peak of the host" if name == "measured_peak" and "measured_on_device" in figures else _LABELS.get(name)
         line = f"[dim]{label or name.replace('_', ' ')}[/dim]  {escape(printable(text))}"
         if isinstance(value, dict) or name in _SENTENCES:
-            console.print(Padding(line, (0, 0, 0, 2), expand=False), highlight=False)
+            screen.print(Padding(line, (0, 0, 0, 2), expand=False), highlight=False)
         else:
             # Names of files are printed as they are, so that they can be copied.
-            console.print(f"  {line}", highlight=False, soft_wrap=True)
+            screen.print(f"  {line}", highlight=False, soft_wrap=True)
 
 
 # Names that say more to people than to scripts.

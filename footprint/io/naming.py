@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ from typing import Any
 
 from footprint.errors import FormatError, warn
 from footprint.io.partial import beside, delete
+
+NAMED: deque[str] = deque(maxlen=4)
+"""What got its name last in this process, for who has to say that it is there."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,7 @@ def give_names(outputs: Sequence[Finished], check: Callable[[], None]) -> None:
                 for move in reversed(begun):
                     _put_back(move)
                 raise
+        NAMED.extend(str(out.path) for out in outputs)
         for move in moves:
             if move.old is not None:
                 delete(move.old)

@@ -134,8 +134,8 @@ def test_every_kind_of_output_has_all_frames(shell, tmp_path, suffix, dtype):
     assert got.dtype == (np.float32 if (dtype, suffix) == ("float16", "fits") else want.dtype)
     np.testing.assert_allclose(got, want, rtol=1e-3 if got.dtype != want.dtype else 0)
     # What was written can be filtered again.
-    code, _, err = shell("plan", "convolve", f"out.{suffix}", "mask.npy")
-    assert code == 0 and "12 frames pass" in " ".join(err.split()), err
+    code, out, err = shell("plan", "convolve", f"out.{suffix}", "mask.npy")
+    assert code == 0 and "12 frames pass" in " ".join(out.split()), err
 
 
 def test_one_image_has_the_dtype_asked_for(shell, tmp_path):

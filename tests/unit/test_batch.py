@@ -1,0 +1,67 @@
+"""Jobs as batch systems run them: streams that are closed, full or read by nobody, and screens of no width."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+FULL = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no device that is always full")
+CONVOLVE = "convolve image.npy mask.npy"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    np.save(tmp_path / "image.npy", np.ones((60, 50), np.float32))
+    np.save(tmp_path / "mask.npy", np.ones((5, 5)))
+    return tmp_path
+
+
+def footprint(folder, words, streams="", **environment):
+    """Run the program by the shell, with what ``streams`` says of its own."""
+    line = f"'{sys.executable}' -m footprint {words} {streams}"
+    command = ["bash", "-c", f"set -o pipefail; {line}"]
+    given = os.environ | {"COLUMNS": "80"} | environment
+    return subprocess.run(command, cwd=folder, env=given, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize("streams", ["2>&-", pytest.param("2>/dev/full", marks=FULL), "2>&1 | true", ">&- 2>&-"])
+def test_a_job_whose_tables_nobody_can_read_is_done(folder, streams):
+    """Each ended it with 1, without a word and without the output."""
+    done = footprint(folder, f"{CONVOLVE} -o new.npy", streams)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert np.load(folder / "new.npy").shape == (60, 50)
+
+
+def test_no_output_takes_the_place_of_a_closed_stream():
+    """The next file that is opened has the number 2, and what libraries say would be written to it."""
+    code = "from footprint.cli.streams import guard; guard(); import os; print(os.open('/dev/null', os.O_RDONLY))"
+    done = subprocess.run(["bash", "-c", f'"{sys.executable}" -c "{code}" 2>&-'], capture_output=True, text=True, timeout=60)
+    assert int(done.stdout) > 2
+
+
+@FULL
+def test_figures_that_cannot_be_written_leave_the_result(folder):
+    done = footprint(folder, f"{CONVOLVE} -o new.npy --json", ">/dev/full")
+    said = "footprint: standard output: could not be written (the disk is full); finished nevertheless: new.npy.\n"
+    assert (done.returncode, done.stderr) == (2, said) and (folder / "new.npy").exists()
+    done = footprint(folder, f"plan {CONVOLVE}", ">/dev/full")
+    assert (done.returncode, done.stderr) == (2, "footprint: standard output: could not be written (the disk is full).\n")
+
+
+def test_a_plan_is_the_product_of_its_command(folder):
+    """It went to standard error: `footprint plan ... > plan.txt` left an empty file."""
+    done = footprint(folder, f"plan {CONVOLVE}")
+    assert (done.returncode, done.stderr) == (0, "") and "Plan: convolve on cpu" in done.stdout and "total" in done.stdout
+    assert json.loads(footprint(folder, f"plan {CONVOLVE} --json").stdout)["nbytes"] > 0
+    assert footprint(folder, f"plan {CONVOLVE}", "| head -1").returncode == 0
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "19"])
+def test_a_screen_that_nothing_fits_has_eighty_columns(folder, columns):
+    """Nothing was shown in 0 columns, and a letter a line in one."""
+    done, usual = (footprint(folder, f"plan {CONVOLVE}", COLUMNS=width).stdout for width in (columns, "80"))
+    assert done == usual
+    assert footprint(folder, f"plan {CONVOLVE}", COLUMNS="40").stdout != usual
