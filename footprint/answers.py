@@ -61,6 +61,9 @@ def answering(verb: Verb, home: str = "footprint", taker: Taker | None = None, w
                     return _by_name(verb, words, word, first, args, named)
             return verb(*args, **named)
         except ArgumentError as error:
+            if error.name == "center" and "center" not in known and "method" in known:
+                # A search is asked for by `reconstruct`, too, by a method's name in the axis's place.
+                raise type(error)("method", error.got, error.wanted, error.fix.replace("center=", "method=")) from error
             if fix := _outside((*args, *named.values()), "axes" in known, str(error.got)):
                 raise type(error)(error.name, error.got, error.wanted, fix) from error
             raise

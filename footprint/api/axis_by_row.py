@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from footprint.api._arrays import Memory
-from footprint.api.rotation_axis import Search, per_slice, rotation_axis, searched
+from footprint.api.rotation_axis import Search, by_name, per_slice, rotation_axis, searched
 from footprint.errors import ArgumentError, FormatError, warn
 
 # Places over the detector's height where the axis is searched, and degrees that it may lean for them to be searched narrowly.
@@ -133,7 +133,7 @@ def by_row(scan: Any, order: int, search: tuple[float, float] | None, how: dict[
     slope = line.values[1] / scale
     degrees, error = math.degrees(math.atan(slope)), math.degrees(line.error / scale / (1 + slope * slope))
     score = float(np.median(scores[line.used]))
-    return AxisByRow(centers, degrees, error, score, line.spread, how["method"], rows, found, line.used)
+    return AxisByRow(centers, degrees, error, score, line.spread, by_name(how["method"]), rows, found, line.used)
 
 
 def axis_found(scan: Any, center: Any, **how: Any) -> float | np.ndarray:
@@ -194,7 +194,7 @@ def fitted(heights: np.ndarray, found: np.ndarray, usable: np.ndarray, order: in
 def _judge(axis: AxisByRow) -> None:
     """Warn where the line is not to be trusted."""
     share = float(axis.used.mean())
-    others = "look at single rows with center=try:A:B:STEP, or give center=N"
+    others = "look at single rows with footprint.try_axes(scan, centers), or give center=N"
     if share < _AGREE:
         wrong = f"the axis was not found, or lies elsewhere, at {len(axis.used) - axis.used.sum()} of {len(axis.used)} heights"
         warn(f"the rotation axis by rows is doubtful: {wrong}; {others}")

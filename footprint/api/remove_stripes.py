@@ -161,9 +161,9 @@ def stripes_of(
     if not isinstance(level, int | np.integer) or isinstance(level, bool) or not 1 <= level <= 16:
         raise ArgumentError("level", repr(level), "a whole number from 1 to 16")
     choose("wavelet", wavelet, NAMES)
-    for what, value in given.items():
-        if what not in _USED[word] and value != _USUAL.get(what):
-            raise ArgumentError(what, repr(value), f"only what {word!r} uses: {', '.join(_USED[word])}")
+    for what, setting in given.items():
+        if what not in _USED[word] and setting != _USUAL.get(what):
+            raise ArgumentError(what, repr(setting), f"only what {word!r} uses: {', '.join(_USED[word])}")
     if word == "fw":
         return FourierWavelet(wavelet, int(level), sigma)
     return RemoveStripes(word, int(size), int(small), snr, sigma)

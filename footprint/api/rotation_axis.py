@@ -58,7 +58,13 @@ def searches(center: Any) -> str | None:
     if not isinstance(center, str):
         return None
     center = center.removesuffix(_PER_SLICE)
-    return "registration" if center == "auto" else center if center in METHODS else None
+    method = by_name(center.removesuffix(_PER_SLICE))
+    return method if method in METHODS else None
+
+
+def by_name(method: Any) -> Any:
+    """A method's own name: "auto" is registration."""
+    return METHODS[0] if isinstance(method, str) and method == "auto" else method
 
 
 def per_slice(center: Any) -> bool:
@@ -88,7 +94,7 @@ def rotation_axis(
     scan : open scan
         See `open_scan`.
     method : {"registration", "overlap", "sliding-window", "growing-window", "vo"}
-        As above; "overlap": the mean of the correlations of 64 projections, for whole turns and half acquisitions;
+        As above, as is "auto"; "overlap": the mean of the correlations of 64 projections, for whole turns and half acquisitions;
         "sliding-window": an eighth of the detector on both sides of the axis counts; "growing-window": everything both saw counts,
         and the measure is 1 minus the variance of the difference over the sum of the variances, which also requires the same
         brightness; "vo": where the half turn and its mirror image join best, see `docs/axis.md`, for samples narrower than the
@@ -169,7 +175,7 @@ def searched(task: Search) -> tuple[Axis, str]:
 
 def _judge(axis: Axis, doubtful: float, against: str, half: str) -> None:
     """Warn where the axis is not to be trusted."""
-    others = "look at some with center=try:A:B:STEP, try another method, or give center=N"
+    others = "look at some with footprint.try_axes(scan, centers), try another method, or give center=N"
     if axis.score < doubtful:
         how = _SAYS.get(axis.method, _USUAL).format(axis.score)
         text = f"the rotation axis {axis.center:.2f} is doubtful: {how}; {others}{half}"
@@ -235,7 +241,7 @@ class Search(NamedTuple):
         turned: Untilt | None = None,
     ) -> Search:
         """The search in as many rows as are compared at most and fit, of projections turned first or as they are."""
-        return _prepare(scan, rows, search, i0, memory, log, method, turned)
+        return _prepare(scan, rows, search, i0, memory, log, by_name(method), turned)
 
     @property
     def result(self) -> ArraySpec:

@@ -97,6 +97,7 @@ _CALLED: dict[str, tuple[str, ...]] = {
 def _in_shell_words(sentence: str, names_argument: bool) -> str:
     """Arguments as the shell spells them: ``memory=9`` is ``--memory 9``, and ``min_area: got 0`` is ``--min-area: got 0``."""
     params = _command()[1].params
+    sentence = sentence.replace("footprint.try_axes(scan, centers)", "center=try:A:B:STEP")
     known = {max(param.opts, key=len) for param in params}
     for param in params:
         option = max(param.opts, key=len)

@@ -104,8 +104,21 @@ def test_a_sample_wider_than_the_detector_is_said_to_be_none_of_vos(rng):
 def test_noise_is_doubtful(rng, method):
     noise = rng.integers(900, 1100, (61, 4, 64)).astype("u2")
     scan = ArrayScan(noise, np.linspace(0, 2 * np.pi, 61), np.full((1, 4, 64), 1000))
-    with pytest.warns(UserWarning, match=r"doubtful: .*; look at some with center=try:A:B:STEP, try another method"):
+    with pytest.warns(UserWarning, match=r"doubtful: .*; look at some with footprint.try_axes.*, try another method"):
         assert fp.rotation_axis(scan, method=method).score < 0.35
+
+
+def test_the_search_is_called_what_it_is_called_where_it_is_asked_for(rng):
+    """`rotation_axis` spoke of a ``center=`` that it does not have, and did not know "auto"."""
+    angles = np.linspace(0, np.pi, 60, endpoint=False)
+    scan = raw_scan(projections(128, HEIGHTS, angles, 60.3, radius=40) * 0.01, angles, rng)
+    for verb in fp.rotation_axis, fp.plan_rotation_axis, fp.axis_by_row:
+        with pytest.raises(fp.ArgumentError, match=r"^method: got 'overlap', wanted .*; use method='registration'\.$"):
+            verb(scan, method="overlap")
+    with pytest.raises(fp.ArgumentError, match=r"^center: got 'overlap', wanted .*; use center='registration'\.$"):
+        fp.reconstruct(scan, center="overlap", device="cpu")
+    auto, named = fp.rotation_axis(scan, method="auto"), fp.rotation_axis(scan)
+    assert (auto.center, auto.method) == (named.center, "registration")
 
 
 def test_the_volume_has_the_axis_of_the_method(rng):

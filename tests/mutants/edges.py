@@ -71,7 +71,7 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/api/remove_stripes.py",
-        "if what not in _USED[word] and value != _USUAL.get(what):",
+        "if what not in _USED[word] and setting != _USUAL.get(what):",
         "if False:",
         ("tests/backend/test_remove_stripes.py::test_bad_input_is_one_clear_sentence",),
         "what a method of stripes does not use is ignored",
