@@ -225,3 +225,9 @@ def test_borrowed_arrays_are_their_owner_s():
     before = sys.getrefcount(given)
     assert [njit(_last, borrows=True)(given) for _ in range(50)] == [4.0] * 50
     assert sys.getrefcount(given) == before
+
+
+def test_what_a_borrower_calls_may_make_arrays():
+    made = njit(_made)
+    caller = njit(lambda array: made(array) + 1, borrows=True)
+    assert caller(np.arange(4.0) + 2) == 3.0

@@ -21,8 +21,8 @@ def njit(function: Any = None, *, cache: bool = False, borrows: bool = False, **
     A function that ``borrows`` its arrays makes none, and gives none back: nobody counts who holds them, which takes most of the
     time of small functions that hand arrays on for every object there is.
     """
-    if borrows:
-        options["_nrt"] = False
+    # Said of each: else what is called would do as its first caller does.
+    options["_nrt"] = not borrows
     if parts is None or not (function is None or callable(function)):
         return numba.njit(function, cache=cache, **options)
 
