@@ -202,6 +202,20 @@ def test_a_filter_gives_the_dtype_that_is_asked_for(asked, rng):
         fp.gaussian_filter(lazy, 1, output="int32")
 
 
+@pytest.mark.parametrize(("dtype", "size"), [("f4", 20), ("f8", 33), ("i4", 65), ("f8", (1, 40))])
+def test_shared_sums_of_blocks_differ_by_rounding_and_those_of_budgets_by_nothing(dtype, size, rng):
+    """As the page on Dask says: sums that neighbours share are counted from a block's first row, in memory from the image's."""
+    image = (1000 * rng.random((150, 200))).astype(dtype)
+    whole = fp.uniform_filter(image, size, device="cpu")
+    with pytest.raises(fp.BudgetError) as caught:
+        fp.plan_uniform_filter(image.shape, size, dtype=dtype, memory=1, device="cpu")
+    few = {"memory": int(1.2 * caught.value.smallest), "device": "cpu"}
+    assert fp.plan_uniform_filter(image.shape, size, dtype=dtype, **few).n_parts > 1
+    np.testing.assert_array_equal(fp.uniform_filter(image, size, **few), whole)
+    lazy = fp.uniform_filter(da.from_array(image, chunks=(70, 80)), size, device="cpu").compute(scheduler="synchronous")
+    np.testing.assert_allclose(lazy, whole, rtol=8 * np.finfo(whole.dtype).eps)
+
+
 def test_bad_arguments_are_one_sentence():
     from footprint.dist.dask import convolve, fbp, gaussian_filter
 
