@@ -216,7 +216,7 @@ def _same(array):
 @pytest.mark.parametrize("function", [_part_of, _both, _same, _made])
 def test_what_borrows_arrays_neither_makes_nor_returns_any(function):
     # Numba itself says the first for an array alone, and for one that is made.
-    with pytest.raises((TypeError, numba.core.errors.NumbaError), match="Only accept returning|gives one back"):
+    with pytest.raises((TypeError, numba.core.errors.NumbaError), match=r"Only accept returning|gives one back"):
         njit(function, borrows=True)(np.arange(4.0))
 
 
