@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._units import is_masked_array, refuse_masked, refuse_more
+from footprint.api._units import is_masked_array, refuse_masked, refuse_more, refuse_within
 from footprint.backend.arrays import kind_called
 from footprint.backend.arrays import kind_of as array_kind
 from footprint.backend.device import Device, parse
@@ -105,6 +105,8 @@ def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
             got = f"{kind_of(array)} that is not handed over ({_line(error)})"
             raise ArgumentError(name, got, "an array of plain numbers in the host's memory") from error
     elif hasattr(array, "__array__") or hasattr(array, "__array_interface__") or isinstance(array, _LIKE_ARRAYS):
+        if isinstance(array, list | tuple):
+            refuse_within(array, name)
         try:
             data, kind = np.asarray(array), "numpy"
         except ValueError:

@@ -136,7 +136,7 @@ def radii_of(name: str, values: Any, sky: Sky) -> tuple[float, ...]:
     """Radii in pixels: of numbers, of words such as "1.5 beam" or "10 arcsec", or of a Quantity."""
     if isinstance(values, str):
         values = values.split(",")
-    elif hasattr(values, "unit") or not isinstance(values, Iterable):
+    elif hasattr(values, "unit") or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
         values = np.atleast_1d(values) if hasattr(values, "unit") else [values]
     found = tuple(_radius(name, value, sky) for value in values)
     if not found:

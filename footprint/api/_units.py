@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from footprint.backend.arrays import kind_of as kind_of_library
 from footprint.errors import ArgumentError
 from footprint.units import kind_of
 
@@ -59,6 +60,19 @@ def refuse_masked(array: Any, name: str) -> None:
     raise ArgumentError(name, "a masked array, whose mask would be ignored", "a plain one", fix)
 
 
+def refuse_within(values: Any, name: str) -> None:
+    """Raise where a list holds arrays that are refused by themselves: NumPy would drop their masks, or compute them."""
+    for one in values:
+        if type(one) in (list, tuple):
+            refuse_within(one, name)
+        elif hasattr(one, "shape") and type(one) is not np.ndarray and not isinstance(one, np.generic):
+            if kind_of_library(one).later:
+                got = f"a list of {type(one).__name__}s that are still to be computed"
+                raise ArgumentError(name, got, "an array in memory", "dask.array.stack makes one of them; give its .compute()")
+            refuse_masked(one, name)
+            refuse_more(one, name)
+
+
 def is_quantity(array: Any) -> bool:
     """Whether it is astropy's Quantity; astropy is not imported for it."""
     return _is_of(type(array), "astropy.units.quantity")  # type: ignore[arg-type]
@@ -68,6 +82,8 @@ def bare(values: Any, name: str, unit: str = "") -> Any:
     """Values without a unit: those of a Quantity in ``unit``, as astropy calls it; of a table that has none, units are refused."""
     if isinstance(values, list | tuple) and values and is_quantity(values[0]):
         raise ArgumentError(name, "a list of Quantities", "one array of numbers", "astropy.units.Quantity makes one of them")
+    if isinstance(values, list | tuple):
+        refuse_within(values, name)
     if not is_quantity(values) or not str(values.unit):
         return values
     try:

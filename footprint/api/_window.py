@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from footprint.api._arrays import Array, check_writable, output, receive
+from footprint.backend.arrays import kind_of as library_of
 from footprint.dtypes import numpys
 from footprint.errors import ArgumentError, ShapeError
 from footprint.kernels.common.borders import border
 from footprint.spec import ArraySpec
+from footprint.units import kind_of
 
 # What is counted in pixels.
 _PIXELS = ("sigma", "radius", "size", "origin")
@@ -34,7 +36,9 @@ def axes_of(axes: Any, n_axes: int) -> tuple[int, ...]:
 
 def each(name: str, value: Any, count: int, read: Callable[[str, Any], Any]) -> tuple[Any, ...]:
     """A value for every axis that is filtered: one for all of them, or a sequence of as many."""
-    if isinstance(value, str) or not np.iterable(value):
+    if library_of(value).later:
+        raise ArgumentError(name, f"{kind_of(value)} that is still to be computed", "numbers", "give its .compute()")
+    if isinstance(value, str) or not np.iterable(value) or getattr(value, "ndim", 1) == 0:
         return (read(name, value),) * count
     values = tuple(value)
     if len(values) != count:

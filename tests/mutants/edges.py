@@ -76,4 +76,11 @@ MUTANTS = [
         ("tests/backend/test_remove_stripes.py::test_bad_input_is_one_clear_sentence",),
         "what a method of stripes does not use is ignored",
     ),
+    Mutant(
+        "footprint/api/_arrays.py",
+        "        if isinstance(array, list | tuple):\n            refuse_within(array, name)\n",
+        "",
+        ("tests/unit/test_masks_given.py::test_a_list_holds_nothing_that_is_refused_by_itself",),
+        "masks of arrays in a list are dropped",
+    ),
 ]

@@ -1,4 +1,4 @@
-"""Masks that come with arrays: `numpy.ma`'s word for none, and what is advised where a mask cannot be honoured."""
+"""Masks that come with arrays, and lists of such: `numpy.ma`'s word for none, what is advised where a mask cannot be honoured."""
 
 from __future__ import annotations
 
@@ -69,3 +69,29 @@ def test_what_is_advised_for_what_is_masked_can_be_done(case):
     with pytest.raises(fp.ArgumentError, match=f"^{name}: got a masked array, whose mask would be ignored") as caught:
         call()
     assert f"give {advice}" in str(caught.value)
+
+
+def test_a_list_holds_nothing_that_is_refused_by_itself(rng):
+    """NumPy drops the masks of masked arrays in a list, and computes Dask's."""
+    rows = [np.ma.masked_less(row, 0.5) for row in rng.random((6, 8))]
+    for given in rows, [rows, rows]:
+        with pytest.raises(fp.ArgumentError, match=r"^input: got a masked array, whose mask would be ignored"):
+            fp.gaussian_filter(given, 1)
+    with pytest.raises(fp.ArgumentError, match=r"^angles: got a masked array"):
+        fp.fbp(np.ones((2, 8)), [np.ma.masked, 1.0])
+    plain = [np.ma.array(row.data) for row in rows]
+    np.testing.assert_array_equal(fp.gaussian_filter(plain, 1), fp.gaussian_filter(np.array(plain), 1))
+
+
+def test_what_is_to_be_computed_is_not_computed_unasked():
+    da = pytest.importorskip("dask.array")
+    image, lazy = np.ones((8, 8)), da.ones((8, 8))
+    with pytest.raises(fp.ArgumentError, match=r"^input: got a list of Arrays that are still to be computed, .*dask.array.stack"):
+        fp.gaussian_filter([lazy[0], lazy[1]], 1)
+    for verb, name in (fp.gaussian_filter, "sigma"), (fp.uniform_filter, "size"), (fp.median_filter, "size"):
+        for given in image, lazy:
+            with pytest.raises(fp.ArgumentError, match=rf"^{name}: got an Array that is still to be computed, .*compute"):
+                verb(given, lazy.max())
+    # One number in an array is a number.
+    np.testing.assert_array_equal(fp.gaussian_filter(image, np.array(2.0)), fp.gaussian_filter(image, 2.0))
+    assert fp.apertures(image, [(4.0, 4.0)], np.array(2.0)).keys() == fp.apertures(image, [(4.0, 4.0)], 2.0).keys()
