@@ -176,7 +176,7 @@ def own(
 
 
 @intrinsic
-def await_rows(typing_context, x, at, pitch, rows, count):  # type: ignore[no-untyped-def]
+def _await_rows(typing_context, x, at, pitch, rows, count):  # type: ignore[no-untyped-def]
     """Have ``rows`` rows of ``count`` elements from (x, at) on, ``pitch`` apart, brought into the core's second cache.
 
     They are short and far apart, so that the processor does not foresee them. Those that will be written are read all the same:
@@ -250,9 +250,12 @@ def _within(typing_context):  # type: ignore[no-untyped-def]
     return types.void(), code
 
 
-def _nothing() -> None: ...
+def _nothing(*_: Any) -> None: ...
 
 
 # Kernels whose loops are all their own may run as the Python they are.
-within: Any = _nothing if config.DISABLE_JIT else _within  # type: ignore[attr-defined]
+PLAIN = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
+within: Any = _nothing if PLAIN else _within
 """``within()``: see `_within`."""
+await_rows: Any = _nothing if PLAIN else _await_rows
+"""``await_rows(x, at, pitch, rows, count)``: see `_await_rows`."""

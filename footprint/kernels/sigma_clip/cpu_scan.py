@@ -15,9 +15,10 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from footprint.kernels.common.jit import njit
-from footprint.kernels.common.vectors import BYTES, SHIFTS, Emit
+from footprint.kernels.common.vectors import BYTES, PLAIN, SHIFTS, Emit
 
 _SMALL, _INT = ir.IntType(32), ir.IntType(64)
+_VECTORS = SHIFTS and not PLAIN
 _SUMS = {"reassoc", "nsz", "contract"}
 
 
@@ -206,9 +207,9 @@ def keep_by_eights(flat, strip, bulk_lo, window_lo, window_hi, bulk_hi, lowest, 
 
 def sum_strips(*args: Any) -> None:
     """Per strip: pixels to keep, left and both bulks, sums and squares of the bulks about the center."""
-    (sum_by_vectors if SHIFTS else sum_by_parts)(*args)
+    (sum_by_vectors if _VECTORS else sum_by_parts)(*args)
 
 
 def keep_strips(*args: Any) -> None:
     """Write each strip's pixels to keep from where ``sums[:, 5]`` says."""
-    (keep_by_vectors if SHIFTS else keep_by_eights)(*args)
+    (keep_by_vectors if _VECTORS else keep_by_eights)(*args)
