@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from footprint.dtypes import sum_dtype
 from footprint.errors import ArgumentError, ShapeError, choose
 from footprint.kernels.common.borders import NONE
-from footprint.kernels.convolve.contract import BLOCK, read_as
+from footprint.kernels.convolve.contract import BLOCK, THIN_LONG, is_thin, read_as
 from footprint.ops.base import Op
 from footprint.ops.windows import place
 from footprint.plan.builder import Builder
@@ -26,6 +26,8 @@ _COLUMN, _STRIPS = 32, 1.65
 # Weights along an axis that take as long as beginning anew for every plane of a volume's mask does (on a Xeon, under 9 x 9 x 9 and
 # 13 x 13 x 13; an EPYC takes longer).
 _VOLUME = 6
+# What a weight takes of lines of a thin image's columns, beside one of rows.
+_LINES = 2.0
 MASKS = ("one", "all", "each")
 """How many masks there are: one; or several, all for the image, or one for each image of a batch."""
 
@@ -187,6 +189,9 @@ class Correlate(Op):
         begins anew for every plane of the mask.
         """
         found, stored = super().cost(limits, *specs), self.reads(specs[0].dtype) != self.summed(specs[0].dtype)
+        lines = limits.host and self._in_lines(self.out_specs(*specs)[0].shape)
+        if lines and len(self.taps) == 2 and not self._is_signal(specs[0].shape):
+            return replace(found, flops=_LINES * found.flops)
         if limits.host and len(self.taps) == 2 and not self._is_signal(specs[0].shape):
             # Blocks of outputs are as wide however narrow an image is.
             columns = self.out_specs(*specs)[0].shape[-1]
@@ -197,8 +202,15 @@ class Correlate(Op):
             return found
         if limits.family == "gpu":
             return replace(found, flops=2 * found.flops)
-        wide = max(BLOCK / max(self.out_specs(*specs)[0].shape[-1], 1), 1.0)
+        wide = _LINES if lines else max(BLOCK / max(self.out_specs(*specs)[0].shape[-1], 1), 1.0)
         return replace(found, flops=found.flops * wide * (1 + _VOLUME / math.prod(self.taps) ** (1 / 3)))
+
+    def _in_lines(self, made: tuple[int, ...]) -> bool:
+        """Whether a processor makes lines of the columns of results of that shape, whose rows are short."""
+        if self.batch or self.masks != "one" or len(self.taps) < 2:
+            return False
+        taps, sizes = ((1,) * (3 - len(self.taps)) + shape for shape in (self.taps, made))
+        return max(made[:-1]) >= THIN_LONG[0] // 2 and is_thin(taps, sizes)  # type: ignore[arg-type]
 
     def _is_signal(self, image: tuple[int, ...]) -> bool:
         """Whether an image of one column, under a mask of one, is summed as the signal that it is."""

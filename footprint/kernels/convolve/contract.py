@@ -60,6 +60,10 @@ TALL_STRIP, TALL_ROWS = 2 * BLOCK, (128, 2048)
 """Columns of such a strip, and rows of outputs that it serves: as many as the mask has, but so many at least and at most."""
 TALL_HELD, TALL_ROUND = 128, 2 * CHAIN
 """Rows of a block's sums that are held at once, and most weights that go by before they are added up."""
+THIN, THIN_LONG, THIN_ROOM = 32, (128, 512), 1 << 16
+"""Most columns of an image of which lines are made, outputs of a line at least and at most, and elements that some lines have."""
+THIN_PLANE = 512
+"""Most outputs of a plane where lines go through planes: columns of larger ones lie too far apart."""
 STORED = ("bool", "int8", "uint8", "int16", "uint16")
 """What is read as it is stored where sums are float32, which holds all its values."""
 STORED_TAPS = 4096
@@ -104,6 +108,58 @@ def tall_places(height: int, rows: int, columns: int) -> tuple[int, int]:
     return min(TALL_STRIP, -(-max(columns, 1) // BLOCK) * BLOCK), -(-tall // ROWS) * ROWS
 
 
+def thin_axis(made: tuple[int, int, int]) -> int:
+    """Which axis of a thin volume's outputs lines go along: 1, down rows, if those are as many as vectors want; else the longer."""
+    return 0 if made[0] > made[1] and made[1] < THIN_LONG[0] // 2 else 1
+
+
+def is_thin(taps: tuple[int, int, int], made: tuple[int, int, int]) -> bool:
+    """Whether lines are made of the columns of an image or volume with outputs so ``made``, if it is long enough."""
+    along = thin_axis(made)
+    return (along == 1 or made[1] * made[2] <= THIN_PLANE) and _has_room(taps, made[2], along)
+
+
+def thin_places(taps: tuple[int, int, int], made: tuple[int, int, int], along: int) -> tuple[int, int]:
+    """Outputs of a line, and rows (of lines down rows, planes) that are made of one copy."""
+    (need, deep), (outputs, others), slot = _turned(taps, along), _turned(made, along), made[2] + taps[2] - 1
+    longest = min(THIN_LONG[1], -(-max(outputs, 1) // THIN_LONG[0]) * THIN_LONG[0])
+    while True:
+        most = THIN_ROOM // (slot * (longest + need - 1)) - (deep - 1)
+        if most >= min(others, 4) or longest == THIN_LONG[0]:
+            return longest, max(1, min(most, others))
+        longest = max(THIN_LONG[0], longest // 2 // THIN_LONG[0] * THIN_LONG[0])
+
+
+def thin_room(taps: tuple[int, int, int], made: tuple[int, int, int]) -> int:
+    """Elements of a thread's workspace for lines, their sums, a group's and what totals lost; no part of an image needs more."""
+    size, (planes, rows, columns) = 0, made
+    for along in (0, 1):
+        if _has_room(taps, columns, along) and (along == 1 or planes > 1):
+            (need, deep), few = _turned(taps, along), THIN_LONG[0] // 2
+            # As `thin_axis` has it, down few rows only where planes are fewer, and through planes only where rows are.
+            others = planes if along == 1 and rows >= few else min(planes, rows, few)
+            longest = min(THIN_LONG[1], -(-made[along] // THIN_LONG[0]) * THIN_LONG[0])
+            every = (others + deep - 1) * (columns + taps[2] - 1) * (longest + need - 1)
+            size = max(size, max(_least_lines(taps, columns, along), min(every, THIN_ROOM)) + (columns + 2) * longest)
+    return size
+
+
+def _turned(sizes: tuple[int, int, int], along: int) -> tuple[int, int]:
+    """Of planes and rows first that which lines go along."""
+    return sizes[along], sizes[1 - along]
+
+
+def _least_lines(taps: tuple[int, int, int], columns: int, along: int) -> int:
+    """Elements of the fewest and shortest lines that a row of outputs is made of."""
+    need, deep = _turned(taps, along)
+    return (THIN_LONG[0] + need - 1) * deep * (columns + taps[2] - 1)
+
+
+def _has_room(taps: tuple[int, int, int], columns: int, along: int) -> bool:
+    """Whether a cache can hold these."""
+    return 0 < columns <= THIN and _least_lines(taps, columns, along) <= 2 * THIN_ROOM
+
+
 def line_piece(columns: int) -> int:
     """Outputs of a piece where a row has so many."""
     return min(LINE, -(-max(columns, 1) // STEP) * STEP)
@@ -119,7 +175,7 @@ def convolve_work(limits: Limits, image: ArraySpec, weights: ArraySpec, out: Arr
 
     Of an image that is read as it is stored, the source is a strip of its rows; under a tall column a strip of columns.
     """
-    height, width = weights.shape
+    (height, width), (rows, columns) = weights.shape, out.shape
     line = line_piece(out.shape[1]) + width - 1 + LINE_ROOM
     size = line if height == 1 else (ROWS + height - 1) * (BLOCK + SPAN) + BLOCKS
     if in_strips(image.dtype, out.dtype, (height, width)):
@@ -127,5 +183,6 @@ def convolve_work(limits: Limits, image: ArraySpec, weights: ArraySpec, out: Arr
         size = (tall + height + ROWS - 2) * strip + 2 * TALL_HELD * BLOCK
     elif height > 1 and np.dtype(image.dtype) != np.dtype(out.dtype):
         size = stored_rows(height) * (stored_strip(out.shape[1]) + width - 1) + BLOCKS
+    size = max(size, thin_room((1, height, width), (1, rows, columns)))
     grain = limits.align // np.dtype(out.dtype).itemsize
     return (ArraySpec((limits.threads, -(-size // grain) * grain), out.dtype),)

@@ -58,6 +58,7 @@ from footprint.kernels.convolve.cpu_sums import (
     image_total,
 )
 from footprint.kernels.convolve.cpu_tall import tall_sums
+from footprint.kernels.convolve.cpu_thin import DOWN, IMAGE, OWN, ROW, goes_thin, thin_for
 
 _stored_rows = njit(cache=True, nogil=True)(stored_rows)
 _unit_rows = njit(cache=True, nogil=True)(unit_rows)
@@ -292,8 +293,14 @@ def convolve_for(
     shapes = (*image.shape, *weights.shape, *out.shape)
     rows, columns = shapes[4:]
     kinds = np.dtype(image.dtype), np.dtype(out.dtype)
-    line, stored, kind = shapes[2] == 1, kinds[0] != kinds[1], KINDS.get(kinds[0].char)
-    if in_strips(kinds[0].str, kinds[1].str, weights.shape):
+    line, stored = shapes[2] == 1, kinds[0] != kinds[1]
+    kind = KINDS[kinds[0].char] if stored else OWN
+    strips = in_strips(kinds[0].str, kinds[1].str, weights.shape)
+    order, taps, made = ROW if line else DOWN if strips else IMAGE, (1, *weights.shape), (1, rows, columns)
+    if goes_thin(taps, made, order, kinds[1].itemsize):
+        codes = borders.CODES[borders.NONE], borders.CODES[border_y], borders.CODES[border_x]
+        return thin_for((1, *image.shape), taps, made, (0, y0, x0), codes, cval, order, kind)
+    if strips:
         how: dict[str, Any] = {"y0": y0, "x0": x0, "border_y": border_y, "border_x": border_x, "cval": cval}
         return lambda image, weights, out, work: tall_sums(image[None], weights, out[None], work, **how)
     if line:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from footprint.kernels.convolve.contract import BLOCK, BLOCKS, ROWS, SPAN, convolve_work
+from footprint.kernels.convolve.contract import BLOCK, BLOCKS, ROWS, SPAN, convolve_work, thin_room
 from footprint.spec import ArraySpec, Limits
 
 SMALL = 64
@@ -28,10 +28,10 @@ def planes_work(limits: Limits, images: ArraySpec, weights: ArraySpec, out: Arra
     if len(weights.shape) == 2 and weights.shape[0] == 1:
         return convolve_work(limits, images, weights, ArraySpec((out.size // max(out.shape[2], 1), out.shape[2]), out.dtype))
     (one,) = convolve_work(limits, images, weights, ArraySpec(out.shape[1:], out.dtype))
-    (height, width), (rows, columns) = weights.shape, out.shape[1:]
+    (height, width), (planes, rows, columns), grain = weights.shape, out.shape, limits.align // out.itemsize
+    size = max(one.shape[1], thin_room((1, height, width), (planes, rows, columns)))
     many = side_by_side((height, width), (rows, columns))
-    if not many or np.dtype(images.dtype) != np.dtype(out.dtype):
-        return (one,)
-    across, down, grain = many * (columns + width - 1) + BLOCK, rows + ROWS, limits.align // out.itemsize
-    size = (down + height - 1) * (across + width - 1) + down * across + BLOCKS
-    return (ArraySpec((limits.threads, max(one.shape[1], -(-size // grain) * grain)), out.dtype),)
+    if many and np.dtype(images.dtype) == np.dtype(out.dtype):
+        across, down = many * (columns + width - 1) + BLOCK, rows + ROWS
+        size = max(size, (down + height - 1) * (across + width - 1) + down * across + BLOCKS)
+    return (ArraySpec((limits.threads, -(-size // grain) * grain), out.dtype),)

@@ -16,6 +16,7 @@ from footprint.kernels.convolve.cpu import KINDS, _image_units, _stored_image_un
 from footprint.kernels.convolve.cpu_lines import fill
 from footprint.kernels.convolve.cpu_sums import held as held_of
 from footprint.kernels.convolve.cpu_tall import tall_sums
+from footprint.kernels.convolve.cpu_thin import DOWN, IMAGE, OWN, goes_thin, thin_for
 from footprint.kernels.planes.contract import side_by_side
 
 
@@ -114,11 +115,18 @@ def planes(
         # Under a single row all rows are alike, whatever image they are of.
         convolve(images.reshape(-1, images.shape[2]), weights, out.reshape(-1, out.shape[2]), work, **how)
         return
-    if in_strips(images.dtype.str, out.dtype.str, weights.shape):
+    strips, stored = in_strips(images.dtype.str, out.dtype.str, weights.shape), images.dtype != out.dtype
+    order, taps, made = DOWN if strips else IMAGE, (1, *weights.shape), out.shape
+    if goes_thin(taps, made, order, out.itemsize):
+        codes = borders.CODES[borders.NONE], borders.CODES[border_y], borders.CODES[border_x]
+        kind = KINDS[images.dtype.char] if stored else OWN
+        thin_for(images.shape, taps, made, (0, y0, x0), codes, cval, order, kind)(images, weights, out, work)
+        return
+    if strips:
         tall_sums(images, weights, out, work, **how)
         return
     shapes = (*images.shape[1:], *weights.shape, *out.shape[1:])
-    (rows, columns), stored = shapes[4:], images.dtype != out.dtype
+    rows, columns = shapes[4:]
     piece, tall = (stored_strip(columns), held_of(*shapes[2:4])[0]) if stored else (STRIP, UNIT_ROWS)
     units = -(-rows // tall) * -(-columns // piece)
     source = (images.reshape(-1).view(np.uint8), KINDS[images.dtype.char]) if stored else (images.reshape(-1),)

@@ -15,7 +15,7 @@ from typing import TypedDict
 import numpy as np
 
 from footprint.kernels.common.borders import CODES
-from footprint.kernels.convolve.contract import BLOCK, BLOCKS, ROWS, SPAN
+from footprint.kernels.convolve.contract import BLOCK, BLOCKS, ROWS, SPAN, thin_room
 from footprint.spec import ArraySpec, Limits
 
 
@@ -48,7 +48,11 @@ def codes(lies: Lies) -> tuple[int, int, int]:
 
 
 def volume_work(limits: Limits, image: ArraySpec, weights: ArraySpec, out: ArraySpec, **_: object) -> tuple[ArraySpec, ...]:
-    """For each thread one plane of the source of a block that reaches beyond an edge, its outputs, and a group's sums."""
-    size = (ROWS + weights.shape[1] - 1) * (BLOCK + SPAN) + BLOCKS
+    """For each thread one plane of the source of a block that reaches beyond an edge, its outputs, and a group's sums.
+
+    Where rows are short, lines of some columns, instead.
+    """
+    (depth, height, width), (planes, rows, columns) = weights.shape, out.shape
+    size = max((ROWS + height - 1) * (BLOCK + SPAN) + BLOCKS, thin_room((depth, height, width), (planes, rows, columns)))
     grain = limits.align // np.dtype(out.dtype).itemsize
     return (ArraySpec((limits.threads, -(-size // grain) * grain), out.dtype),)

@@ -14,6 +14,7 @@ from footprint.kernels.convolve import cpu_sums
 from footprint.kernels.convolve.contract import SPAN, STRIP
 from footprint.kernels.convolve.cpu import blocks, held
 from footprint.kernels.convolve.cpu_lines import fill, source_index
+from footprint.kernels.convolve.cpu_thin import IMAGE, goes_thin, thin_for
 from footprint.kernels.volume import contract
 
 
@@ -82,6 +83,12 @@ def _all(image, weights, out, work, size, threads, units, sizes, mask, wanted, s
         _units(image, weights, out, work, t * size, first, last, sizes, mask, wanted, start, codes, cval)
 
 
+def _three(array: np.ndarray) -> tuple[int, int, int]:
+    """The shape."""
+    planes, rows, columns = array.shape
+    return planes, rows, columns
+
+
 def volume(
     image: np.ndarray,
     weights: np.ndarray,
@@ -91,6 +98,10 @@ def volume(
 ) -> None:
     """Correlate; see ``footprint.kernels.volume.contract`` for what is computed."""
     (threads, size), (planes, rows, columns) = work.shape, out.shape
+    taps, made, lengths = _three(weights), _three(out), _three(image)
+    if goes_thin(taps, made, IMAGE, out.itemsize):
+        thin_for(lengths, taps, made, contract.start(lies), contract.codes(lies), float(lies["cval"]))(image, weights, out, work)
+        return
     most, _ = cpu_sums.held(*weights.shape[1:])
     units = planes * -(-rows // most) * -(-columns // STRIP)
     flat = image.reshape(-1), weights.reshape(-1), out.reshape(-1), work.reshape(-1)
