@@ -1,4 +1,7 @@
-"""Images whose rows are short, filtered with their axes turned: against SciPy and NumPy, in parts, in blocks, and their plans."""
+"""Images whose rows are short, filtered with their axes turned: against SciPy and NumPy, in parts, in blocks, and their plans.
+
+Convolutions turn some of their rows at a time in a thread's workspace, and have the bits of the same columns of a wide image.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,14 @@ import itertools
 import numpy as np
 import pytest
 import scipy.ndimage
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import footprint as fp
+from footprint.kernels.common.few import in_threads
+from footprint.kernels.convolve import contract as sums
 from footprint.kernels.separable import contract
+from footprint.reference import convolve as reference
 from footprint.spec import ArraySpec, Limits
 
 SHAPES = [(n, width) for n, width in zip((65, 200, 131, 70, 300, 100, 140), (1, 2, 3, 5, 8, 9, 33))]
@@ -29,6 +37,27 @@ SUMS = [
     ("gaussian_laplace", (1.5,), {}),
 ]
 CPU = {"device": "cpu"}
+DIRECT = {"method": "direct", **CPU}
+# Long axes first and in the middle; masks of one row, whose taps go by a vector's length apart, of a column in one round of sums or
+# several, of one chain and of many, and wider than a span of columns.
+CONVOLVED = [
+    ((600, 1), (3, 3)),
+    ((600, 3), (1, 3)),
+    ((70, 9), (1, 40)),
+    ((600, 5), (5, 1)),
+    ((300, 2), (45, 1)),
+    ((300, 7), (230, 1)),
+    ((700, 20), (13, 13)),
+    ((90, 31), (31, 40)),
+    ((600, 3, 2), (3, 3, 3)),
+    ((200, 7, 9), (1, 4, 3)),
+    ((3, 300, 4), (2, 6, 5)),
+    ((90, 70, 3), (9, 3, 2)),
+]
+THIN = st.tuples(st.integers(1, 700), st.integers(1, 33)) | st.tuples(st.integers(1, 150), st.integers(1, 90), st.integers(1, 12))
+MASKS = st.integers(1, 6) | st.sampled_from([13, 17, 41])
+SEEDS = st.integers(0, 99)
+TYPES = st.sampled_from(["f4", "f8", "?", "u1", "i1", "u2", "i2", ">f4", "i4"])
 
 
 def along(value, n):
@@ -105,6 +134,101 @@ def test_pads_are_numpys(shape, dtype, rng):
             continue
         for width in (2, ((3, 0), (1, 4), (0, 2))[: len(shape)], ((40, 41), (9, 70), (7, 3))[: len(shape)]):
             np.testing.assert_array_equal(fp.pad(image, width, mode, **CPU), np.pad(image, width, mode))
+
+
+@pytest.mark.parametrize(("shape", "taps"), CONVOLVED)
+@pytest.mark.parametrize("boundary", MODES)
+def test_convolutions_are_sums_of_taps(shape, taps, boundary, rng):
+    image, mask = rng.standard_normal(shape), rng.standard_normal(taps)
+    for mode in ("same", "full"):
+        want = reference.convolve(image, mask, mode, boundary, 2.5)
+        for kind, digits in (("f8", 1e-14), ("f4", 1e-6)):
+            got = fp.convolve(image.astype(kind), mask, mode=mode, boundary=boundary, cval=2.5, **DIRECT)
+            np.testing.assert_allclose(got, want, rtol=0, atol=digits * np.abs(mask).sum() * 5)
+    moves = tuple((k - 1) // 2 * (-1) ** axis for axis, k in enumerate(taps))
+    want = scipy.ndimage.correlate(image, mask, mode=boundary, cval=2.5, origin=moves)
+    got = fp.correlate(image, mask, boundary=boundary, cval=2.5, origin=moves, **DIRECT)
+    np.testing.assert_allclose(got, want, rtol=0, atol=1e-14 * np.abs(mask).sum() * 5)
+
+
+@settings(max_examples=80)
+@given(
+    shape=THIN,
+    taps=st.tuples(MASKS, MASKS, st.integers(1, 5)),
+    dtype=TYPES,
+    boundary=st.sampled_from(MODES),
+    seed=st.integers(0, 99),
+)
+def test_any_thin_array_under_any_mask(shape, taps, dtype, boundary, seed):
+    """And what reaches nothing outside has the bits of the same columns of a wide image."""
+    rng, taps = np.random.default_rng(seed), taps[-len(shape) :] if len(shape) == 3 else taps[:2]
+    wide = (rng.standard_normal((*shape[:-1], 70 + shape[-1])) * 50).astype(dtype)
+    image, mask = np.ascontiguousarray(wide[..., : shape[-1]]), rng.standard_normal(taps)
+    for mode in ("same", "full"):
+        got = fp.correlate(image, mask, mode=mode, boundary=boundary, cval=-7, **DIRECT)
+        want = reference.correlate(image, mask, mode, boundary, -7)
+        digits = 1e-6 if got.dtype == "f4" else 1e-14
+        np.testing.assert_allclose(got, want, rtol=0, atol=digits * np.abs(mask).sum() * max(np.abs(image.astype("f8")).max(), 7))
+    if all(k <= n for k, n in zip(taps, shape)):
+        got, want = (fp.correlate(one, mask, mode="valid", **DIRECT) for one in (image, wide))
+        np.testing.assert_array_equal(got, want[..., : got.shape[-1]])
+
+
+@pytest.mark.parametrize(("shape", "taps"), CONVOLVED)
+@pytest.mark.parametrize("mode", ["same", "full"])
+def test_every_budget_and_thread_sums_the_same_bits(mode, shape, taps, rng):
+    """However few rows a part has; the last may be one of a few."""
+    image, mask = rng.standard_normal(shape, "f4"), rng.standard_normal(taps)
+    for boundary in ("reflect", "wrap", "constant"):
+        how = {"mode": mode, "boundary": boundary, **DIRECT}
+        want = fp.convolve(image, mask, **how)
+        with in_threads():
+            np.testing.assert_array_equal(fp.convolve(image, mask, **how), want)
+        with pytest.raises(fp.BudgetError) as caught:
+            fp.convolve(image, mask, memory=1, **how)
+        for more in (0, image.nbytes // 7, image.nbytes // 3):
+            np.testing.assert_array_equal(fp.convolve(image, mask, memory=caught.value.smallest + more, **how), want)
+
+
+@pytest.mark.parametrize("taps", [(3, 3), (5, 1), (1, 4), (50, 1), (17, 5)])
+@pytest.mark.parametrize("dtype", ["f4", "u1"])
+def test_images_of_a_batch_are_summed_as_each_alone(taps, dtype, rng):
+    mask = rng.standard_normal(taps)
+    for shape in ((200, 4, 4), (300, 20, 7), (5, 300, 3), (3, 40, 60)):
+        stack = (rng.standard_normal(shape) * 50).astype(dtype)
+        want = np.stack([fp.convolve(plane, mask, boundary="mirror", **DIRECT) for plane in stack])
+        np.testing.assert_array_equal(fp.convolve(stack, mask, boundary="mirror", axes=(1, 2), **DIRECT), want)
+        colours = np.moveaxis(stack, 0, 2)
+        got = fp.convolve(colours, mask, boundary="mirror", axes=(0, 1), **DIRECT)
+        np.testing.assert_array_equal(got, np.moveaxis(want, 0, 2))
+
+
+def test_what_is_not_known_complex_numbers_and_infinities_in_thin_images(rng):
+    image, mask = rng.standard_normal((500, 3)), rng.standard_normal((5, 3))
+    holes = np.where(rng.random(image.shape) < 0.1, np.nan, image)
+    for nan in ("interpolate", "ignore", "propagate"):
+        positive = np.abs(mask)
+        got = fp.convolve(holes, positive, nan=nan, boundary="nearest", **DIRECT)
+        want = reference.convolve(holes, positive, "same", "nearest", 0.0, nan)
+        np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
+    parts = [reference.convolve(one, other) for one in (image, image[::-1]) for other in (mask, mask[::-1])]
+    got = fp.convolve(image + 1j * image[::-1], mask + 1j * mask[::-1], **DIRECT)
+    np.testing.assert_allclose(got, parts[0] - parts[3] + 1j * (parts[1] + parts[2]), rtol=0, atol=1e-12)
+    image[250, 1] = np.inf
+    assert np.isinf(fp.convolve(image, np.ones((5, 3)), **DIRECT)).nonzero()[0].tolist() == np.repeat(range(248, 253), 3).tolist()
+
+
+def test_lines_of_any_part_have_room(rng):
+    """Lines go along another axis in a part that has few of one."""
+    for _ in range(20_000):
+        taps = tuple(int(n) for n in rng.choice([1, 2, 3, 5, 9, 31, 200], 3))
+        large = (*(int(rng.integers(1, most)) for most in rng.choice([9, 130, 3000], 2)), int(rng.integers(1, 33)))
+        small = (*(int(rng.integers(1, n + 1)) for n in large[:2]), large[2])
+        if sums.is_thin(taps, small):
+            along, slot = sums.thin_axis(small), small[2] + taps[2] - 1
+            longest, most = sums.thin_places(taps, small, along)
+            lines = (most + taps[1 - along] - 1) * slot * (longest + taps[along] - 1)
+            assert lines + (small[2] + 2) * longest <= sums.thin_room(taps, large), (taps, large, small)
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 8])
@@ -191,6 +315,9 @@ def test_blocks_are_summed_in_the_order_of_the_whole(shape, chunks, rng):
     for verb, args in (("gaussian_filter", (1.5,)), ("uniform_filter", (4,)), ("laplace", ()), ("gaussian_laplace", (1,))):
         got = getattr(lazily, verb)(given, *args, device="cpu").compute(scheduler="sync")
         np.testing.assert_array_equal(got, getattr(fp, verb)(image, *args, **CPU))
+    mask = rng.standard_normal((5, 3, 2)[: len(shape)])
+    got = lazily.convolve(given, mask, method="direct", device="cpu").compute(scheduler="sync")
+    np.testing.assert_array_equal(got, fp.convolve(image, mask, **DIRECT))
     got = lazily.median_filter(given, 3, axes=(0, 1), device="cpu").compute(scheduler="sync")
     np.testing.assert_array_equal(got, fp.median_filter(image, 3, axes=(0, 1), **CPU))
 

@@ -310,4 +310,25 @@ MUTANTS = [
         ("tests/backend/test_thin.py::test_no_part_needs_more_workspace_than_the_largest",),
         "few columns are laid beside each other past the workspace",
     ),
+    Mutant(
+        "footprint/kernels/convolve/cpu_thin.py",
+        "width, taps, n, chained(n, taps), target",
+        "width, taps, n, n, target",
+        ("tests/backend/test_long_sums.py::test_images_of_few_columns_are_summed_side_by_side_to_the_same_bits",),
+        "a thin image is summed in longer chains than a wide one",
+    ),
+    Mutant(
+        "footprint/kernels/convolve/cpu_thin.py",
+        "same = line + (known - left) * length",
+        "same = line + known * length",
+        ("tests/backend/test_thin.py::test_convolutions_are_sums_of_taps",),
+        "beyond the sides of a thin image lie other columns of it",
+    ),
+    Mutant(
+        "footprint/kernels/convolve/contract.py",
+        "others = planes if along == 1 and rows >= few else min(planes, rows, few)",
+        "others = min(planes, rows, few)",
+        ("tests/backend/test_thin.py::test_lines_of_any_part_have_room",),
+        "lines down the rows of many planes are written past the workspace",
+    ),
 ]

@@ -78,6 +78,11 @@ for width in (*range(1, 40), 63, 130):
     got = fp.correlate(image.astype("f4"), np.arange(35.0).reshape(5, 7), boundary="nearest", method="direct", device="cpu")
     want = scipy.ndimage.correlate(image, np.arange(35.0).reshape(5, 7), mode="nearest")
     np.testing.assert_allclose(got, want, atol=1e-3)
+for taps in ((1, 5), (1, 20), (7, 1), (50, 1), (7, 3), (9, 9)):
+    for dtype in ("f4", "f8"):
+        wide, mask = rng.standard_normal((200, 300)).astype(dtype), rng.standard_normal(taps)
+        got, want = (fp.correlate(one, mask, mode="valid", method="direct", device="cpu") for one in (wide[:, :27].copy(), wide))
+        np.testing.assert_array_equal(got, want[:, : got.shape[1]], f"{dtype} {taps}")
 print(BYTES)
 """
 
