@@ -212,6 +212,10 @@ NOTES = {
     **{("flood progress", word): _FILLED for word in ("seg", "segm", "segmentation", "segmentation_image", "segmentation_map")},
     **{("contrast", word): _LEVELS for word in ("deblend_nthresh", "n_levels", "nlevels", "nthresh")},
     ("header", "wcs"): "a WCS is given as header=wcs.to_header()",
+    **{
+        ("steps", word): f"it is one of the steps, steps=footprint.steps({word}=...)"
+        for word in ("zingers", "tilt", "phase", "unsharp", "normalization", "rings")
+    },
     ("out", "inplace"): "a result goes to the array out=",
     **{
         ("memory", word): _THREADS

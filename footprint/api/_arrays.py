@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import os
 import re
+from array import array as buffer
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -32,7 +33,7 @@ Progress = Callable[[int, int], None]
 
 
 # What NumPy makes arrays of that does not say so by an attribute; Pillow's images do by one of their own.
-_LIKE_ARRAYS = (list, tuple, int, float, memoryview)
+_LIKE_ARRAYS = (list, tuple, int, float, memoryview, buffer)
 # Letters of what is shown as it was given.
 _LONG = 80
 

@@ -46,7 +46,8 @@ def window(image: Any, mask: Any, name: str, axes: Any, masks: str = "one") -> A
     if not set(own) & set(along):
         return mask.data
     if set(own) != set(along):
-        raise ShapeError(name, f"dimensions {mask.dims}", f"those the image is filtered along, {along}", _FIX)
+        fix = f"give axes={tuple(map(image.dims.index, own))}" if axes is None and set(own) < set(image.dims) else _FIX
+        raise ShapeError(name, f"dimensions {mask.dims}", f"those the image is filtered along, {along}", fix)
     return mask.transpose(*mask.dims[: len(mask.dims) - len(along)], *along).data
 
 

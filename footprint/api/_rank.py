@@ -122,6 +122,8 @@ def _long(spec: ArraySpec, used: set[int], device: Device | None) -> Order:
 
 def _sizes(size: Any, footprint: Any, count: int) -> tuple[tuple[int, ...], np.ndarray | None]:
     """The window's lengths, and which of its places count where not all do."""
+    if getattr(size, "ndim", 0) > 1:
+        raise ArgumentError("size", f"an array of shape {tuple(size.shape)}", "a whole number for every axis", "give footprint=")
     if footprint is not None:
         box = numbers("footprint", footprint) != 0
         if box.ndim != count or not box.any():

@@ -142,5 +142,6 @@ def whole(verb: str, stack: Any) -> Any:
     name = next(iter(inspect.signature(getattr(footprint, verb)).parameters))
     check_lazy(name, stack, f"footprint.{verb}")
     if stack.ndim != 3:
-        raise ShapeError(name, f"{stack.ndim} dimensions", "3, the first of which may be in chunks")
+        fix = f"give {name}[None] for one" if stack.ndim == 2 else ""
+        raise ShapeError(name, f"{stack.ndim} dimensions", "3, the first of which may be in chunks", fix)
     return stack.rechunk({1: -1, 2: -1})
