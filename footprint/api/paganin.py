@@ -9,13 +9,15 @@ import numpy as np
 from footprint.api._arrays import Memory
 from footprint.api._optics import delta_beta_of
 from footprint.api._tomo import on_stack, planned_stack
-from footprint.errors import ArgumentError, choose
+from footprint.errors import ArgumentError, choose, warn
 from footprint.kernels.common.borders import is_border, numpy_border, shows_borders
 from footprint.ops.paganin import PADDINGS, Paganin, blur_length
 from footprint.plan.plan import Plan
 
 # What no beamline has, and the unit that it would be in.
 _MOST = {"energy": 2000.0, "distance": 1000.0, "pixel_size": 0.01}
+# Metres from sample to detector beyond which hardly a beamline goes.
+_FAR = 50.0
 _SLIPS = {"energy": "eV", "distance": "millimetres", "pixel_size": "micrometres"}
 _PADDED = '"constant" is "zeros" here, "air" stands for 1, and "wrap" is refused.'
 
@@ -147,6 +149,8 @@ def phase_of(delta_beta: Any, energy: Any, distance: Any, pixel_size: Any, paddi
         if number > _MOST.get(what, np.inf):
             fix = f"this one may be in {_SLIPS[what]}"
             raise ArgumentError(what, repr(value), f"a number{units[what]}, at most {_MOST[what]:g}", fix)
+        if what == "distance" and number > _FAR:
+            warn(f"a distance of {number:g} metres is rare, as detectors stand within {_FAR:g}: it may be in millimetres")
         numbers.append(number)
         if what == "delta_beta" and density is not None:
             raise ArgumentError("density", repr(density), "it with the formula of a material, such as SiO2, as delta_beta")

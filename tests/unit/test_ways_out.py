@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from array import array
 
 import numpy as np
@@ -41,3 +42,12 @@ def test_an_array_of_pythons_is_one():
     """It was told that an array is wanted."""
     line = array("d", range(8))
     np.testing.assert_array_equal(fp.gaussian_filter(line, 1), fp.gaussian_filter(np.arange(8.0), 1))
+
+
+def test_millimetres_in_place_of_metres_are_warned_of():
+    how = {"delta_beta": 100, "energy": 20, "pixel_size": 5e-6, "device": "cpu"}
+    with pytest.warns(UserWarning, match="a distance of 300 metres is rare, .*: it may be in millimetres"):
+        fp.plan_paganin((8, 64, 64), distance=300, **how)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fp.plan_paganin((8, 64, 64), distance=38.0, **how)
