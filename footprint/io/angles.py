@@ -7,6 +7,8 @@ import os
 
 import numpy as np
 
+from footprint.api._tomo import numbers
+from footprint.api._units import is_quantity
 from footprint.errors import ArgumentError, FormatError, choose
 from footprint.io.frames import ScanParts
 from footprint.io.shifts import check_count, read_numbers
@@ -60,7 +62,9 @@ def resolve(parts: ScanParts, given: str | os.PathLike[str] | np.ndarray | None,
         values, named, where = read_numbers(given, "angles"), "deg", given
         check_count(given, values, n, "angles")
     else:
-        values, named, where = np.asarray(given, np.float64), "rad", "angles"
+        if unit is not None and is_quantity(given) and str(getattr(given, "unit", "")):
+            raise ArgumentError("angle_unit", repr(unit), "none beside angles that have a unit of their own")
+        values, named, where = numbers("angles", given, "rad"), "rad", "angles"
         if values.shape != (n,):
             raise ArgumentError("angles", f"shape {values.shape}", f"one angle per projection, shape ({n},)")
     bad = np.flatnonzero(~np.isfinite(values))

@@ -66,3 +66,13 @@ def test_a_unit_that_means_nothing_here_is_refused(case, sinogram):
         verb(sinogram)
     name, *rest = words.split(" ")
     assert re.match(rf"{name}: .*{'.*'.join(map(re.escape, rest))}", str(caught.value)), caught.value
+
+
+def test_angles_of_a_scan_are_what_they_say(rng):
+    frames = rng.random((12, 4, 16)).astype(np.float32)
+    for angles in DEGREES * u.deg, np.radians(DEGREES) * u.rad, np.radians(DEGREES):
+        np.testing.assert_allclose(fp.open_scan(frames, angles=angles).angles, np.radians(DEGREES), rtol=1e-12)
+    with pytest.raises(fp.ArgumentError, match="angles: got a Quantity in mm"):
+        fp.open_scan(frames, angles=DEGREES * u.mm)
+    with pytest.raises(fp.ArgumentError, match="angle_unit: got 'deg', wanted none beside angles that have a unit"):
+        fp.open_scan(frames, angles=DEGREES * u.rad, angle_unit="deg")
