@@ -7,6 +7,7 @@ import ctypes
 import functools
 import mmap
 import os
+import resource
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,39 +18,67 @@ _GROUPS, _SELF = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 
 
 def free_host_bytes() -> int | None:
-    """Bytes this process may still take: the system's available memory, or less where a control group (version 2) says so."""
-    free = _field("/proc/meminfo", "MemAvailable")
-    here = _group_free()
-    if here is not None:
-        free = min(free, here) if free is not None else here
+    """Bytes this process may still take: the system's available memory, or less where a control group or ``ulimit -v`` says so."""
+    limits = _field("/proc/meminfo", "MemAvailable"), _group_free(), _address_free()
+    free = min((limit for limit in limits if limit is not None), default=None)
     if free is None and hasattr(os, "sysconf"):
         with contextlib.suppress(ValueError, OSError):
             free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return max(free, 0) if free is not None else None
 
 
+def _address_free() -> int | None:
+    """What is left of the addresses that this process may have, whether memory is behind them or not."""
+    limit, used = address_limit(), _field("/proc/self/status", "VmSize")
+    return None if limit is None or used is None else limit - used
+
+
+def address_limit() -> int | None:
+    """Bytes of addresses that ``ulimit -v`` allows this process; None where it was not limited."""
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
+# By version: of the files' names those of the limit, of what is taken, and of the pages of files that go first.
+_FILES = {1: ("limit_in_bytes", "usage_in_bytes", "total_inactive_file"), 2: ("max", "current", "inactive_file")}
+
+
 def _group_free() -> int | None:
     """What the tightest of the groups around this process leaves; a batch system's limit is on one far below the root.
 
-    Pages of files read before count as used there, but the system drops the inactive ones first.
+    Groups of version 1 lie in a tree for each kind of limit, those of version 2 in one, which may be beside. Pages of files read
+    before count as used there, but the system drops the inactive ones first.
     """
     try:
-        path = next((line[3:] for line in _SELF.read_text().splitlines() if line.startswith("0::")), "/")
+        # NUMBER:KINDS:PATH, where version 2 has the number 0 and no kinds.
+        lines = [line.split(":", 2) for line in _SELF.read_text().splitlines()]
     except OSError:
         return None
-    parts = path.strip("/").split("/")
     free: list[int] = []
-    for depth in range(len(parts) + 1):
-        group = _GROUPS.joinpath(*parts[:depth])
-        limit, used = _number(group / "memory.max"), _number(group / "memory.current")
-        if limit is not None and used is not None:
-            free.append(limit - max(used - _dropped(group / "memory.stat"), 0))
+    for number, kinds, path in (line for line in lines if len(line) == 3):
+        if number == "0" and not kinds:
+            trees, version = (_GROUPS, _GROUPS / "unified"), 2
+        elif "memory" in kinds.split(","):
+            trees, version = (_GROUPS / "memory", _GROUPS / kinds), 1
+        else:
+            continue
+        parts = path.strip("/").split("/")
+        for tree in trees:
+            # In a container the path may be the host's: then its own group is the tree's root.
+            free += (left for depth in range(len(parts) + 1) if (left := _left(tree.joinpath(*parts[:depth]), version)) is not None)
     return min(free, default=None)
 
 
-def _dropped(path: Path) -> int:
+def _left(group: Path, version: int) -> int | None:
+    """What one group leaves."""
+    most, now, inactive = _FILES[version]
+    limit, used = _number(group / f"memory.{most}"), _number(group / f"memory.{now}")
+    return None if limit is None or used is None else limit - max(used - _dropped(group / "memory.stat", inactive), 0)
+
+
+def _dropped(path: Path, name: str) -> int:
     try:
-        return int(dict(line.split() for line in path.read_text().splitlines())["inactive_file"])
+        return int(dict(line.split() for line in path.read_text().splitlines())[name])
     except (OSError, ValueError, KeyError):
         return 0
 

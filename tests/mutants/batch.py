@@ -52,4 +52,18 @@ MUTANTS = [
         ("tests/unit/test_batch.py::test_a_plan_is_the_product_of_its_command",),
         "a plan cannot be kept in a file",
     ),
+    Mutant(
+        "footprint/backend/memory.py",
+        'elif "memory" in kinds.split(","):',
+        "elif False:",
+        ("tests/unit/test_cpu_backend.py::test_free_memory_knows_groups_of_version_1",),
+        "limits of groups of version 1 are not known",
+    ),
+    Mutant(
+        "footprint/backend/memory.py",
+        "_group_free(), _address_free()",
+        "_group_free(), None",
+        ("tests/unit/test_cpu_backend.py::test_free_memory_knows_the_limit_on_addresses",),
+        "a limit on addresses is not known",
+    ),
 ]

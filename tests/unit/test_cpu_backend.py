@@ -198,6 +198,43 @@ def test_free_memory_knows_the_groups_around_a_job(tmp_path, monkeypatch):
     assert free_host_bytes() == 4000
 
 
+@pytest.mark.parametrize("kinds", ["memory", "cpu,memory"])
+@pytest.mark.parametrize("lies", ["slurm/job", ""])
+def test_free_memory_knows_groups_of_version_1(tmp_path, monkeypatch, kinds, lies):
+    """A job planned beyond its group's limit, and was killed for it. In a container the root of the tree is its own group."""
+    job = tmp_path / kinds / lies
+    job.mkdir(parents=True)
+    (tmp_path / "unified").mkdir()
+    for name, text in (("limit_in_bytes", "1000"), ("usage_in_bytes", "900"), ("stat", "cache 9\ntotal_inactive_file 300")):
+        (job / f"memory.{name}").write_text(f"{text}\n")
+    (tmp_path / "self").write_text(f"9:pids:/\n4:{kinds}:/slurm/job\n1:name=systemd:/a:b\n0::/\n")
+    monkeypatch.setattr(memory, "_GROUPS", tmp_path)
+    monkeypatch.setattr(memory, "_SELF", tmp_path / "self")
+    assert free_host_bytes() == 400
+    if lies:
+        (tmp_path / kinds / "memory.limit_in_bytes").write_text("9223372036854771712\n")
+        (tmp_path / kinds / "memory.usage_in_bytes").write_text("5000\n")
+        assert free_host_bytes() == 400
+    # A group of version 2 beside them may be the tighter one.
+    (tmp_path / "unified/memory.max").write_text("70\n")
+    (tmp_path / "unified/memory.current").write_text("20\n")
+    assert free_host_bytes() == 50
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what addresses are taken")
+def test_free_memory_knows_the_limit_on_addresses():
+    """`ulimit -v`: the default budget was four fifths of the machine's memory."""
+    code = """
+import resource
+from footprint.backend.memory import free_host_bytes
+before = next(int(line.split()[1]) << 10 for line in open("/proc/self/status") if line.startswith("VmSize"))
+resource.setrlimit(resource.RLIMIT_AS, (before + (30 << 20), resource.RLIM_INFINITY))
+print(free_host_bytes())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert 25 << 20 < int(done.stdout) <= 30 << 20, done.stderr
+
+
 @pytest.mark.parametrize("name", ["gpu", "cuda:x", "", "cpu0", None, 3, "cpu:", "cpu:²", "cpu:-1", "null:", "cpu:7"])
 def test_unknown_device_is_one_sentence(name):
     with pytest.raises((ArgumentError, BackendError), match="device"):
