@@ -146,6 +146,14 @@ class BackendError(FootprintError, RuntimeError):
         self.args = ("\n".join(map(printable, f"device {device}: {problem}{'; ' + fix if fix else ''}.".split("\n"))),)
 
 
+class ThreadError(BackendError):
+    """The system starts no further thread of a job."""
+
+    def __init__(self) -> None:
+        fix = "raise the limit on processes (ulimit -u, pids of a control group) or on addresses (ulimit -v)"
+        super().__init__("cpu", "the system starts no more threads", fix)
+
+
 class ExtraError(BackendError, ImportError):
     """A package that only some jobs need is not installed."""
 

@@ -110,14 +110,19 @@ class Tally:
                 errors.append(error)
 
         thread = Thread(target=count, name="footprint-count", daemon=True)
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError:
+            # The system starts no more.
+            count()
         try:
             yield
         except BaseException:
             over.set()
             raise
         finally:
-            thread.join()
+            if thread.ident is not None:
+                thread.join()
         if errors:
             raise errors.pop()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import re
@@ -15,7 +16,8 @@ from footprint import __version__
 from footprint.answers import meant_by, told_of
 from footprint.cli import stop
 from footprint.cli.streams import Unwritten, guard
-from footprint.errors import FootprintError, FormatError, closest, nearest, printable
+from footprint.errors import FootprintError, FormatError, ThreadError, closest, nearest, printable
+from footprint.units import format_bytes
 
 # Command -> module, and the line shown in the overview; modules load only when their command runs.
 _COMMANDS = {
@@ -184,12 +186,29 @@ def entry() -> None:
         _fail(stop.said(), 130)
     except Unwritten as error:
         _unwritten(error.error)
-    except MemoryError as error:
-        _fail(f"memory: the system could not provide more ({printable(str(error))}); give a smaller --memory.")
-    except OSError as error:
-        from footprint.io.output import FULL, reason
+    except (MemoryError, ImportError, RuntimeError, OSError) as error:
+        said = _limited(error)
+        if said is None:
+            raise
+        _fail(printable(said))
 
-        name = f"{error.filename}: " if error.filename else ""
-        _fail(
-            printable(f"{name}a file could not be written ({reason(error)})." if error.errno in FULL else f"{name}{reason(error)}.")
-        )
+
+def _limited(error: MemoryError | ImportError | RuntimeError | OSError) -> str | None:
+    """What the system or a limit of it did not give; None where the error is of another kind."""
+    from footprint.backend.memory import address_limit
+    from footprint.io.output import FULL, reason
+
+    limit = address_limit()
+    allowed = "" if limit is None else f"ulimit -v allows this process addresses of at most {format_bytes(limit)}"
+    if isinstance(error, MemoryError):
+        words, fix = f" ({error})" if str(error) else "", f"{allowed}: raise that limit, or give" if allowed else "give"
+        return f"memory: the system could not provide more{words}; {fix} a smaller --memory."
+    if isinstance(error, RuntimeError):
+        return str(ThreadError()) if "start new thread" in str(error) else None
+    if allowed and (isinstance(error, ImportError) or error.errno in (None, errno.ENOMEM)):
+        # Loaders say this in words of their own, or none, and some take it for a broken installation.
+        return f"memory: libraries could not be loaded; {allowed}: raise that limit."
+    if isinstance(error, ImportError):
+        return None
+    name = f"{error.filename}: " if error.filename else ""
+    return f"{name}a file could not be written ({reason(error)})." if error.errno in FULL else f"{name}{reason(error)}."

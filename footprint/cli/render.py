@@ -8,7 +8,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import click
@@ -94,7 +94,7 @@ class Reporter:
             # A bar that is already moving has to know, or table and bar would overwrite each other.
             show_plan(plan, self._bar.console if self._bar else console(product))
             if self._bar:
-                self._bar.start()
+                _move(self._bar)
 
     @contextmanager
     def progress(self, what: str) -> Iterator[Callable[[int, int], None]]:
@@ -109,11 +109,11 @@ class Reporter:
 
         def update(done: int, total: int) -> None:
             stop.check()
-            bar.start()
+            _move(bar)
             bar.update(task, completed=done, total=total, memory=format_bytes(resident_bytes()))
 
         def told(compiles: bool) -> None:
-            bar.start()
+            _move(bar)
             bar.update(task, description=f"{what}, {_COMPILING}" if compiles else what)
 
         try:
@@ -193,6 +193,12 @@ def _progress_bar(console: Any) -> Any:
     return Progress(*columns, console=console, transient=False)
 
 
+def _move(bar: Any) -> None:
+    """Start a bar, or go on; where the system starts no thread that draws it, it is drawn at the end."""
+    with suppress(RuntimeError):
+        bar.start()
+
+
 @contextmanager
 def says_what_is_compiled(silent: bool = False) -> Iterator[None]:
     """A line of its own where no bar moves yet, gone when it is over; ``silent`` where nothing but errors is wanted."""
@@ -201,7 +207,7 @@ def says_what_is_compiled(silent: bool = False) -> Iterator[None]:
     def told(compiles: bool) -> None:
         if compiles and not silent:
             shown.append(console().status(_COMPILING))
-            shown[-1].start()
+            _move(shown[-1])
         elif shown:
             shown.pop().stop()
 
@@ -219,8 +225,10 @@ def _warm_display() -> None:
 
     nowhere = Console(file=io.StringIO(), force_terminal=True, width=80)
     nowhere.print(Table("memory", title="Plan"))
-    with _progress_bar(nowhere) as bar:
-        bar.update(bar.add_task("", total=2, memory=""), completed=1)
+    bar = _progress_bar(nowhere)
+    _move(bar)
+    bar.update(bar.add_task("", total=2, memory=""), completed=1)
+    bar.stop()
 
 
 def _plain(value: Any) -> Any:

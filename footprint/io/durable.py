@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 # As many threads wait, which takes none of them a core.
@@ -19,13 +20,14 @@ def durable(files: Sequence[Path]) -> None:
     OSError
         The disk is full or failed.
     """
-    if len(files) < 2:
-        for file in files:
-            _wait(file)
-        return
-    with ThreadPoolExecutor(min(_WAIT, len(files)), "footprint-durable") as pool:
-        for _ in pool.map(_wait, files):
-            pass
+    if len(files) > 1:
+        # Where the system starts no more threads, one after the other.
+        with suppress(RuntimeError), ThreadPoolExecutor(min(_WAIT, len(files)), "footprint-durable") as pool:
+            for _ in pool.map(_wait, files):
+                pass
+            return
+    for file in files:
+        _wait(file)
 
 
 def _wait(path: Path) -> None:

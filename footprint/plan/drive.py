@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from footprint.errors import ThreadError
 from footprint.plan.slots import Part
 from footprint.plan.spent import SPENT
 
@@ -110,6 +111,9 @@ class Job:
         self._waiting: dict[threading.Condition, Callable[[], bool]] = {}
         self.asking = threading.Lock()
         self.error: BaseException | None = None
+        # Whether threads may take parts.
+        self.begun = threading.Event()
+        self.begun.set()
         # Threads that have not ended; groups of parts that were asked for, and that are through.
         self.running = self.asked = self.through = 0
         self.ordered = self.shared = False
@@ -138,12 +142,15 @@ class Job:
         return next(self._groups, None)
 
     def run(self, bounds: list[BoundPlan]) -> None:
-        """Run all parts, in this thread where the plan has one thread of lanes and one binding, or few rows are looked at."""
+        """Run all parts, here where one thread of lanes has one binding, few rows are looked at, or no thread starts."""
         alone = len(self.plan.lanes) == 1 or self.plan.n_parts == 1 or self.plan.phases[self.phase].only
         if len(bounds) == 1 and alone:
             self._inline(bounds[0])
         else:
-            self.side_by_side(bounds)
+            try:
+                self.side_by_side(bounds)
+            except ThreadError:
+                self._inline(bounds[0])
 
     def side_by_side(self, bounds: list[BoundPlan]) -> None:
         """Run all parts, a thread for every group of lanes of every binding.
@@ -153,9 +160,13 @@ class Job:
         """
         self.shared = len(bounds) > 1
         self.ordered = self.shared and any(getattr(self.feeds[s.id], "ordered", False) for s in self.plan.outputs)
+        self.begun.clear()
         try:
-            for bound in bounds:
-                Flow(bound, self).start()
+            try:
+                for bound in bounds:
+                    Flow(bound, self).start()
+            finally:
+                self.begun.set()
             with self._lock:
                 # Ctrl-C reaches the thread that waits here.
                 while self.running and self.error is None:
@@ -300,8 +311,10 @@ class Flow:
             job.joined()
             try:
                 thread.start()
-            except BaseException:
+            except BaseException as error:
                 job.left()
+                if isinstance(error, RuntimeError):
+                    raise ThreadError from error
                 raise
 
     def _free_at(self, part: int, held: bool) -> int:
@@ -317,6 +330,7 @@ class Flow:
 
     def _thread(self, i: int) -> None:
         job = self.job
+        job.begun.wait()
         try:
             self._all(i)
         except BaseException as error:

@@ -124,29 +124,39 @@ class Copiers:
         """Call ``work`` in one of the threads; ``(key, None)`` or ``(key, error)`` comes to the box when it is done."""
         if self._pid != os.getpid():
             self._hire()
-        self._tasks.put((work, args, box, key))
+        if self._pid == os.getpid():
+            self._tasks.put((work, args, box, key))
+        else:
+            # No thread can be started: this one does it.
+            self._do(work, args, box, key)
 
     def _hire(self) -> None:
         with self._lock:
             if self._pid != os.getpid():
-                self._tasks, self._pid = SimpleQueue(), os.getpid()
+                tasks = self._tasks = SimpleQueue()
                 for number in range(self._ways * self.workers):
-                    threading.Thread(
-                        target=self._copy_on, args=(self._tasks,), name=f"footprint-copy-{number}", daemon=True
-                    ).start()
+                    name = f"footprint-copy-{number}"
+                    try:
+                        threading.Thread(target=self._copy_on, args=(tasks,), name=name, daemon=True).start()
+                    except RuntimeError:
+                        # As many as the system starts.
+                        break
+                    self._pid = os.getpid()
 
     def _copy_on(self, tasks: SimpleQueue[Any]) -> None:
         with self.alone():
             while True:
-                work, args, box, key = tasks.get()
-                try:
-                    work(*args)
-                except BaseException as error:
-                    box.put((key, error))
-                else:
-                    box.put((key, None))
-                # Nothing of the last job is kept alive while there is no next one.
-                del work, args, box, key
+                self._do(*tasks.get())
+
+    @staticmethod
+    def _do(work: Callable[..., Any], args: tuple[Any, ...], box: SimpleQueue[Any], key: Any) -> None:
+        """Nothing of a job is kept alive while there is no next one."""
+        try:
+            work(*args)
+        except BaseException as error:
+            box.put((key, error))
+        else:
+            box.put((key, None))
 
     def copy(self, dst: np.ndarray, src: np.ndarray) -> None:
         """Copy all, casting as the dtypes say, by rows of the longest axis; the first error is raised when all have ended."""

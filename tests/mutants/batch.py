@@ -66,4 +66,25 @@ MUTANTS = [
         ("tests/unit/test_cpu_backend.py::test_free_memory_knows_the_limit_on_addresses",),
         "a limit on addresses is not known",
     ),
+    Mutant(
+        "footprint/plan/drive.py",
+        "job.begun.wait()",
+        "pass",
+        ("tests/property/test_plan_drive.py::test_where_a_thread_cannot_start_the_caller_does_every_part_once",),
+        "threads take parts of a job that is done in the caller's",
+    ),
+    Mutant(
+        "footprint/plan/drive.py",
+        "if isinstance(error, RuntimeError):",
+        "if False:",
+        ("tests/property/test_plan_drive.py::test_where_a_thread_cannot_start_the_caller_does_every_part_once",),
+        "a job fails where no thread can be started",
+    ),
+    Mutant(
+        "footprint/cli/main.py",
+        "if allowed and (isinstance",
+        "if False and (isinstance",
+        ("tests/unit/test_batch.py::test_a_limit_on_addresses_is_named",),
+        "libraries that find no room are said to be broken",
+    ),
 ]

@@ -53,6 +53,28 @@ def test_lanes_overlap():
     np.testing.assert_array_equal(results[0], x)
 
 
+@pytest.mark.parametrize("started", [0, 1, 2])
+def test_where_a_thread_cannot_start_the_caller_does_every_part_once(monkeypatch, started):
+    """Those that did start leave before they have taken a part."""
+    x, case, cuts = naps(nap=0)
+    start, tried, read, faces = threading.Thread.start, [], [], case.faces()
+
+    def refused(thread):
+        tried.append(thread)
+        if len(tried) > started:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+        time.sleep(0.05)
+
+    faces[0][0].before = lambda: read.append(threading.current_thread())
+    with case.plan(cuts, OVERLAPPED, 2).bind(Counting(), "ledger") as bound:
+        monkeypatch.setattr(threading.Thread, "start", refused)
+        bound(*faces[0], out=faces[1])
+        assert not bound.late()
+    np.testing.assert_array_equal(faces[2][0], x)
+    assert len(tried) == started + 1 and read == [threading.current_thread()] * 6
+
+
 @pytest.mark.parametrize("copies", [1, 2, 3])
 @pytest.mark.parametrize("lanes", THREADS[1:])
 @pytest.mark.parametrize("summed", [False, True])

@@ -65,3 +65,45 @@ def test_a_screen_that_nothing_fits_has_eighty_columns(folder, columns):
     done, usual = (footprint(folder, f"plan {CONVOLVE}", COLUMNS=width).stdout for width in (columns, "80"))
     assert done == usual
     assert footprint(folder, f"plan {CONVOLVE}", COLUMNS="40").stdout != usual
+
+
+REFUSED = """
+import sys, threading
+from footprint.cli.main import entry
+
+def refused(self):
+    threads.append(self.name)
+    raise RuntimeError("can't start new thread")
+
+threads = []
+threading.Thread.start = refused
+sys.argv = ["footprint", *sys.argv[1:]]
+try:
+    entry()
+finally:
+    assert any(name.startswith("footprint-") for name in threads), threads
+"""
+
+
+def test_a_job_whose_threads_cannot_start_does_all_in_one(folder):
+    """A limit on a group's processes ended it with a traceback; the bits are the same."""
+    words = [*f"{CONVOLVE} -o new.npy --device cpu --memory 2MB".split(), "--overwrite"]
+    np.save(folder / "image.npy", np.random.default_rng(1).random((3000, 500), np.float32))
+    results = []
+    for program in (["-m", "footprint"], ["-c", REFUSED]):
+        done = subprocess.run([sys.executable, *program, *words], cwd=folder, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        results.append((folder / "new.npy").read_bytes())
+    assert results[0] == results[1]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="others do not limit addresses")
+def test_a_limit_on_addresses_is_named(folder):
+    """What could not be loaded read like a broken installation, or had empty parentheses."""
+    line = f"ulimit -v 260000; '{sys.executable}' -m footprint {CONVOLVE} -o new.npy"
+    done = subprocess.run(["bash", "-c", line], cwd=folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+    assert (
+        done.stderr.startswith("footprint: memory: ")
+        and "ulimit -v allows this process addresses of at most 254 MiB" in done.stderr
+    )
