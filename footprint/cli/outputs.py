@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from footprint.cli.inputs import watch
 from footprint.errors import ArgumentError
 from footprint.io.kinds import called
 from footprint.io.output import check_output
@@ -16,6 +17,8 @@ from footprint.io.output import check_output
 def check_names(inputs: Sequence[str], outputs: Mapping[str, str | None]) -> None:
     """Raise ArgumentError where one file would be written over another of the same job, --overwrite or not.
 
+    Inputs are watched from now on, see `footprint.cli.inputs`.
+
     Parameters
     ----------
     inputs
@@ -23,7 +26,9 @@ def check_names(inputs: Sequence[str], outputs: Mapping[str, str | None]) -> Non
     outputs
         Option -> file, None where it is not given.
     """
-    taken = {os.path.realpath(_file_of(name)): "is read by this job" for name in inputs}
+    files = list(map(_file_of, inputs))
+    watch(files)
+    taken = {os.path.realpath(name): "is read by this job" for name in files}
     for option, name in outputs.items():
         if name is None:
             continue

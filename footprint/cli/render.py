@@ -16,6 +16,7 @@ import click
 from footprint.backend.compiling import watched
 from footprint.backend.memory import PeakMeter, give_back, resident_bytes, small_pages
 from footprint.cli import stop
+from footprint.cli.inputs import tell
 from footprint.cli.streams import console
 from footprint.cli.translate import TRANSLATED
 from footprint.errors import printable
@@ -169,6 +170,7 @@ class Reporter:
     def report(self, title: str, figures: Mapping[str, Any]) -> None:
         """The last word: every figure by name."""
         self.figures |= dict(figures)
+        tell()
         for watcher in self.watchers:
             watcher.reported(title, self.figures)
         if self.as_json:

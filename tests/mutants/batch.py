@@ -87,4 +87,11 @@ MUTANTS = [
         ("tests/unit/test_batch.py::test_a_limit_on_addresses_is_named",),
         "libraries that find no room are said to be broken",
     ),
+    Mutant(
+        "footprint/cli/inputs.py",
+        "if time != then and size <= least:",
+        "if False:",
+        ("tests/unit/test_batch.py::test_an_input_that_is_written_while_it_is_read_is_named",),
+        "nobody says that an input has changed",
+    ),
 ]

@@ -4,9 +4,11 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
+import tifffile
 
 FULL = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no device that is always full")
 CONVOLVE = "convolve image.npy mask.npy"
@@ -106,4 +108,38 @@ def test_a_limit_on_addresses_is_named(folder):
     assert (
         done.stderr.startswith("footprint: memory: ")
         and "ulimit -v allows this process addresses of at most 254 MiB" in done.stderr
+    )
+
+
+@pytest.mark.parametrize("change", ["again", "grown", "not"])
+@pytest.mark.parametrize("name", ["image.npy", "frames"])
+def test_an_input_that_is_written_while_it_is_read_is_named(folder, name, change, monkeypatch):
+    """The volume was of the old and of the new file, and nothing was said."""
+    from click.testing import CliRunner
+
+    from footprint.cli import outputs
+    from footprint.cli.main import main
+
+    (folder / "frames").mkdir()
+    for i in range(3):
+        tifffile.imwrite(folder / f"frames/{i}.tif", np.ones((20, 30), np.float32))
+    file = folder / (name if name == "image.npy" else "frames/1.tif")
+
+    def changed(names):
+        watch(names)
+        if change != "not":
+            data = file.read_bytes()
+            file.write_bytes(data + b"more" * (change == "grown"))
+            os.utime(file, ns=(1, 1))
+
+    watch = outputs.watch
+    monkeypatch.setattr(outputs, "watch", changed)
+    monkeypatch.chdir(folder)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        done = CliRunner().invoke(main, ["convolve", name, "mask.npy", "-o", "new.npy", "-q", "--device", "cpu"])
+    assert done.exit_code == 0, done.exception
+    told = [str(one.message) for one in said if "written while this job read it" in str(one.message)]
+    assert len(told) == (change == "again") and all(
+        line.startswith(os.path.join(name, "1.tif") * (name == "frames")) for line in told
     )
