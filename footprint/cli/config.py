@@ -71,7 +71,7 @@ def _table(path: str, job: str) -> dict[str, Any]:
 
     file = existing_file(path, "a TOML file")
     try:
-        whole = tomllib.loads(file.read_text("utf-8"))
+        whole = tomllib.loads(file.read_text("utf-8-sig"))
     except (ValueError, RecursionError, OSError) as error:
         # No valid TOML, no UTF-8, numbers of thousands of digits; tables within tables within tables.
         raise FormatError(path, f"is not valid TOML ({error})", "footprint config writes one to begin with") from error

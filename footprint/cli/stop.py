@@ -20,8 +20,13 @@ _dropped, _kept = threading.Event(), threading.Event()
 
 
 def watch() -> None:
-    """Have SIGTERM stop as Ctrl-C does, and keep either from being lost."""
+    """Have polite kills and a batch system's warnings stop as Ctrl-C does, and keep any from being lost."""
     signal.signal(signal.SIGTERM, _stop)
+    for name in ("SIGHUP", "SIGXCPU", "SIGUSR1"):
+        number = getattr(signal, name, None)
+        # What is ignored, as nohup has it, stays so.
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _stop)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _stop)
     sys.unraisablehook = _keep
@@ -45,8 +50,11 @@ def check() -> None:
         raise KeyboardInterrupt
 
 
-def _stop(*_: object) -> None:
+def _stop(number: int, *_: object) -> None:
     """Raise what Ctrl-C raises: half-written files are removed on the way out. A second stop waits for no compiler."""
+    if number == getattr(signal, "SIGXCPU", None):
+        # It comes again every second, and would end the clean-up.
+        signal.signal(number, signal.SIG_IGN)
     if compiling.in_main_thread() and not _dropped.is_set():
         _dropped.set()
         return

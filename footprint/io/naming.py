@@ -71,6 +71,8 @@ def give_names(outputs: Sequence[Finished], check: Callable[[], None]) -> None:
         for move in moves:
             if move.old is not None:
                 delete(move.old)
+                if os.path.lexists(move.old):
+                    warn(f"{move.target}: replaced, but what had its name cannot be removed, and is now {move.old.name}")
 
 
 @contextmanager
@@ -170,6 +172,9 @@ def _finish(move: _Move) -> None:
         warn(f"{move.target}: complete, and has its name now: the run that made it was killed while it named its outputs")
 
 
+_STOPS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGXCPU, signal.SIGUSR1
+
+
 @contextmanager
 def _stops_wait() -> Iterator[None]:
     """Hold back Ctrl-C and polite kills, which would leave a result set aside; the first that came is raised at the end."""
@@ -177,7 +182,7 @@ def _stops_wait() -> Iterator[None]:
         yield
         return
     came: list[int] = []
-    watched = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    watched = {number: signal.getsignal(number) for number in _STOPS}
     handlers = {number: handler for number, handler in watched.items() if handler not in (None, signal.SIG_IGN)}
     try:
         for number in handlers:

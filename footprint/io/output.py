@@ -251,6 +251,8 @@ def _check(
     packed: bool,
 ) -> None:
     flag("overwrite", overwrite)
+    if not folder and os.fspath(path).endswith(os.sep):
+        raise FormatError(path, "is to be a file, and its name ends as a folder's", f"leave the last {os.sep} out")
     target = _target(path)
     parent = target.parent
     if not parent.is_dir():

@@ -94,4 +94,11 @@ MUTANTS = [
         ("tests/unit/test_batch.py::test_an_input_that_is_written_while_it_is_read_is_named",),
         "nobody says that an input has changed",
     ),
+    Mutant(
+        "footprint/cli/stop.py",
+        '("SIGHUP", "SIGXCPU", "SIGUSR1")',
+        "()",
+        ("tests/unit/test_batch.py::test_what_batch_systems_warn_with_stops_a_job",),
+        "a batch system's warning ends a job without cleaning up",
+    ),
 ]

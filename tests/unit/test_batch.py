@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import tifffile
 
+from footprint.io import naming
+
 FULL = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no device that is always full")
 CONVOLVE = "convolve image.npy mask.npy"
 
@@ -143,3 +145,45 @@ def test_an_input_that_is_written_while_it_is_read_is_named(folder, name, change
     assert len(told) == (change == "again") and all(
         line.startswith(os.path.join(name, "1.tif") * (name == "frames")) for line in told
     )
+
+
+@pytest.mark.parametrize("name", ["SIGHUP", "SIGXCPU", "SIGUSR1", "SIGTERM"])
+def test_what_batch_systems_warn_with_stops_a_job(name):
+    """Some ended it at once, without a word and without cleaning up."""
+    code = f"""
+import os, signal, time
+from footprint.cli import main
+
+def job(**_):
+    os.kill(os.getpid(), signal.{name})
+    time.sleep(10)
+
+main.main = job
+main.entry()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (130, "footprint: stopped; nothing half-written was left behind.\n")
+
+
+def test_a_configuration_may_begin_with_a_mark_of_its_encoding(folder):
+    """As editors of Windows write it; it was refused without being named."""
+    (folder / "job.toml").write_text("[convolve]\nquiet = true\n", "utf-8-sig")
+    done = footprint(folder, f"{CONVOLVE} -o new.npy --config job.toml")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_file_is_not_called_as_a_folder(folder):
+    done = footprint(folder, f"{CONVOLVE} -o new.npy/")
+    assert (
+        done.returncode == 2 and "new.npy/: is to be a file, and its name ends as a folder's; leave the last / out" in done.stderr
+    )
+    assert not (folder / "new.npy").exists()
+
+
+def test_what_cannot_be_removed_is_named(folder, monkeypatch):
+    """A folder that is read-only stayed beside the new one, under a hidden name."""
+    for name in ("out", "new"):
+        (folder / name).mkdir()
+    monkeypatch.setattr(naming, "delete", lambda path: None)
+    with pytest.warns(UserWarning, match=r"out: replaced, but what had its name cannot be removed, and is now \.out\..*replaced"):
+        naming.give_names([naming.Finished("out", folder / "new", folder / "out")], lambda: None)
