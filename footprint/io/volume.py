@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -202,6 +203,13 @@ class VolumeWriter:
             self.discard()
 
 
+def _check_whole(out: Output, nbytes: int) -> None:
+    """Raise where what is to be resumed has lost its end: rows that its journal has as done would be 0."""
+    name = out.temporary.name
+    if out.temporary.stat().st_size < nbytes:
+        raise FormatError(out.path, f"cannot be resumed: {name} is damaged, its end is missing", f"delete {name}* to begin again")
+
+
 def check_volume(path: str | os.PathLike[str], overwrite: bool = False, resume: bool = False) -> None:
     """Raise FormatError or ArgumentError when `create_volume` would; writes nothing."""
     kind = volume_kind(path)
@@ -344,6 +352,7 @@ def create_volume(
                 about = {**attrs, **_axis(along), **each}
                 sink = ZarrSlices(out.temporary, shape, stored, about, compression, levels, zarr_format)
             elif known and known["offset"]:
+                _check_whole(out, known["offset"] + math.prod(shape) * stored.itemsize)
                 sink = RawFrames(out.temporary, known["offset"], shape, stored, writable=True)
             elif kind == "hdf5" and compression != "none" and nbytes:
                 begun = isinstance(out.partial, Unfinished) and out.partial.done.count > 0

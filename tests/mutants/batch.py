@@ -101,4 +101,11 @@ MUTANTS = [
         ("tests/unit/test_batch.py::test_what_batch_systems_warn_with_stops_a_job",),
         "a batch system's warning ends a job without cleaning up",
     ),
+    Mutant(
+        "footprint/io/volume.py",
+        "if out.temporary.stat().st_size < nbytes:",
+        "if False:",
+        ("tests/unit/test_batch.py::test_what_a_stopped_run_left_is_not_resumed_without_its_end",),
+        "a volume that lost its end is resumed with rows of zeros",
+    ),
 ]

@@ -1,5 +1,6 @@
 """Jobs as batch systems run them: streams that are closed, full or read by nobody, and screens of no width."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 import tifffile
 
+import footprint as fp
 from footprint.io import naming
 
 FULL = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no device that is always full")
@@ -187,3 +189,19 @@ def test_what_cannot_be_removed_is_named(folder, monkeypatch):
     monkeypatch.setattr(naming, "delete", lambda path: None)
     with pytest.warns(UserWarning, match=r"out: replaced, but what had its name cannot be removed, and is now \.out\..*replaced"):
         naming.give_names([naming.Finished("out", folder / "new", folder / "out")], lambda: None)
+
+
+@pytest.mark.parametrize("name", ["v.h5", "v.tif"])
+def test_what_a_stopped_run_left_is_not_resumed_without_its_end(tmp_path, name):
+    """Rows that were done were 0 in the finished volume, and nothing was said."""
+    shape = (4, 50, 50)
+    with pytest.warns(UserWarning, match="--resume continues"), contextlib.suppress(ZeroDivisionError):
+        with fp.create_volume(tmp_path / name, shape, resume=True) as volume:
+            done = volume.resume({}, "z")
+            volume.write(slice(0, 2), np.ones((2, 50, 50), "f4"))
+            volume.flush()
+            done.add(0, 2)
+            raise ZeroDivisionError
+    os.truncate(tmp_path / f".{name}.unfinished", 15000)
+    with pytest.warns(UserWarning), pytest.raises(fp.FormatError, match=r"is damaged, its end is missing; delete \..*unfinished\*"):
+        fp.create_volume(tmp_path / name, shape, resume=True)
