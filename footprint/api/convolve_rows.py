@@ -84,15 +84,16 @@ def plan_convolve_rows(
     how = Asked.of(mode, boundary, result, nan, name="result")
     taps, file = shape_of(mask_shape)
     mask_file = file if mask_file is None else mask_file
-    op, weights = operation(spec, taps, how, number(cval), beside=given_beside(masked, weight))
-    sides = rows_beside(given_beside(masked, weight), spec.shape)
+    beside = given_beside(masked, weight)
+    op, weights = operation(spec, taps, how, number(cval), beside=beside)
+    sides = rows_beside(beside, spec.shape)
     out = op.out_specs(spec, weights, *(one.spec for one in sides))[0]
     sink = _taken(returned(out, how.result), writing)
     if mask_file is not None:
         given: Any = file_mask(mask_file, weights.dtype)
     elif hasattr(mask_shape, "shape"):
         # A mask's own weights decide on the method, as they do when it is run.
-        given = weights_of(mask_shape, True, how.sums or dtype, scaled=how.scales(given_beside(masked, weight)))
+        given = weights_of(mask_shape, True, how.sums or dtype, scaled=how.scales(beside))
     else:
         given = mask_slot(weights)
     made = made_by(method, op, spec, given, where(device), memory)

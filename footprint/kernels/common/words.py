@@ -6,8 +6,10 @@ from ctypes import c_int64
 from typing import Any
 
 from llvmlite import ir
-from numba import config, types
+from numba import types
 from numba.extending import intrinsic
+
+from footprint.kernels.common.vectors import PLAIN
 
 _POINTER = ir.IntType(64).as_pointer()
 
@@ -40,7 +42,7 @@ def _lower_plainly(address: int, value: int) -> None:
 
 
 # Where kernels run as the Python they are, on one thread, so do these.
-add: Any = _add_plainly if config.DISABLE_JIT else _add  # type: ignore[attr-defined]
+add: Any = _add_plainly if PLAIN else _add
 """``add(address, value)``: add to the word at an address."""
-lower: Any = _lower_plainly if config.DISABLE_JIT else _lower  # type: ignore[attr-defined]
+lower: Any = _lower_plainly if PLAIN else _lower
 """``lower(address, value)``: put the lower of two values into the word at an address."""
