@@ -105,6 +105,7 @@ ARGUMENTS = {
     "weight": "alpha lambda_ reg regularization regularization_parameter regularizer tv_weight",
     "size": "box_size diameter filter_size kernel_size ksize la_size width window window_size",
     "small": "sm_size",
+    "wavelet": "wname",
     "sigma": "n_sigma nsigma seedclip sigmaX sigma_x snr std stddev thresh thresh_pix threshold x_stddev",
     "radius": "sigma",
     "amount": "percent",
@@ -134,7 +135,7 @@ ARGUMENTS = {
     "filter": "filter_name fbp_filter filter_type",
     "method": "algorithm algo rings_method",
     "iterations": "iters max_iter maxiter n_iter n_iterations niter num_iter",
-    "nonnegative": "min_constraint non_negative nonneg nonnegativity",
+    "nonnegative": "MinConstraint min_constraint non_negative nonneg nonnegativity",
     "roi": "output_size region vol_shape",
     "n_x": "detector_width n_detectors width",
     "pixel_size": "pixel psize pixelsize voxel_size",
@@ -211,6 +212,9 @@ NOTES = {
     ("flood noise", "var"): "noise= is its square root",
     **{("flood progress", word): _FILLED for word in ("seg", "segm", "segmentation", "segmentation_image", "segmentation_map")},
     **{("contrast", word): _LEVELS for word in ("deblend_nthresh", "n_levels", "nlevels", "nthresh")},
+    **{
+        ("scan center", word): "angles are the scan's: footprint.open_scan(path, angles=...)" for word in ("angles", "ang", "theta")
+    },
     ("header", "wcs"): "a WCS is given as header=wcs.to_header()",
     **{
         ("steps", word): f"it is one of the steps, steps=footprint.steps({word}=...)"

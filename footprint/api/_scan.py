@@ -306,12 +306,23 @@ def say_of_logarithms(scan: Any, log: bool, i0: str | float) -> None:
 
 def pixel_size_of(scan: Any, given: float | str | None) -> float | None:
     """The length that a result is divided by: as given, or for "auto" the scan's own in centimetres, None where it has none."""
+    metres = getattr(scan, "pixel_size", None)
     if not isinstance(given, str):
+        _check_unit(given, metres)
         return given
     if given != "auto":
         raise ArgumentError("pixel_size", repr(given), "a length above 0, 'auto' or None")
-    metres = getattr(scan, "pixel_size", None)
     return None if metres is None else 100 * float(metres)
+
+
+def _check_unit(given: float | None, metres: float | None) -> None:
+    """Warn where a length is the scan's own, but in metres, millimetres or micrometres."""
+    if metres is None or not isinstance(given, int | float | np.number) or not given > 0:
+        return
+    for unit, factor in (("metres", 1.0), ("millimetres", 1e3), ("micrometres", 1e6)):
+        if abs(given - factor * metres) <= 0.01 * factor * metres:
+            right = f"the scan's own pixels are of {100 * metres:g} cm (pixel_size='auto')"
+            warn(f"a pixel_size of {given:g} counts centimetres, and may be in {unit}: {right}")
 
 
 class Taken(NamedTuple):
@@ -366,6 +377,8 @@ def _rows(rows: Any, n_z: int) -> tuple[int, int]:
         raise ArgumentError("rows", repr(rows), "a slice or a pair (first, stop)") from None
     if step != 1 or stop <= start:
         raise ArgumentError("rows", rows, f"at least one of the {n_z} rows, without a step")
+    if not isinstance(rows, slice) and operator.index(rows[1]) > n_z:
+        raise ArgumentError("rows", rows, f"a pair (first, stop) of the {n_z} rows", f"stop is {n_z} at most")
     return start, stop
 
 

@@ -159,9 +159,14 @@ def _unwritten(error: OSError) -> NoReturn:
     _fail(printable(f"standard output: could not be written ({reason(error)}){there and '; finished nevertheless: '}{there}."))
 
 
+_SAID: set[str] = set()
+
+
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     """Our own warnings in one line; the libraries' are for programmers and stay out of the way."""
-    if category is UserWarning:
+    if category is UserWarning and str(message) not in _SAID:
+        # The plan and the run find the same.
+        _SAID.add(str(message))
         click.echo(f"footprint: warning: {printable(_in_shell_words(str(message), False))}", err=True)
 
 

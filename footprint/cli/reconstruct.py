@@ -25,6 +25,7 @@ from footprint.cli.chosen import (
 from footprint.cli.config import config_option
 from footprint.cli.finished import is_finished, refusal
 from footprint.cli.log import logged
+from footprint.cli.measures import ANGLE
 from footprint.cli.peers import WithPeers
 from footprint.cli.render import Reporter, common_options
 from footprint.cli.steps import step_options, steps_of
@@ -45,10 +46,13 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("--entry", default=None, metavar="NAME", help="Entry to read in an HDF5 file with several scans."),
         click.option(
-            "--angles", default=None, metavar="FILE", help="Angles in degrees, one per projection; FILE[a:b] takes lines a to b."
+            "--angles",
+            default=None,
+            metavar="FILE",
+            help="Angles in degrees, one per projection: text, .npy or FILE.h5:/dataset; FILE[a:b] takes lines a to b.",
         ),
         click.option("--angle-unit", default=None, metavar="UNIT", help="Unit of the angles, deg or rad, whatever the file says."),
-        click.option("--angle-offset", type=float, default=0.0, show_default=True, metavar="DEGREES", help="Added to every angle."),
+        click.option("--angle-offset", type=ANGLE, default=0.0, show_default=True, metavar="DEGREES", help="Added to every angle."),
         click.option(
             "--direction",
             default="clockwise",

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from footprint.cli.chosen import sign_of
+from footprint.cli.measures import ENERGY, METRES
 from footprint.errors import ArgumentError
 
 _RINGS = "Remove rings: mean, mean-division, double-flatfield, sorting, large, dead, all, fw; with settings: all:snr=3,size=61."
@@ -32,10 +33,18 @@ def step_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--tilt", default=None, metavar="DEGREES", help=_TILT),
         click.option("--phase", default=None, metavar="DELTA/BETA", help=_PHASE),
         click.option(
-            "--energy", type=float, default=None, metavar="KEV", help="Energy of the beam, for --phase (default: the scan's)."
+            "--energy",
+            type=ENERGY,
+            default=None,
+            metavar="KEV",
+            help="Energy of the beam, or as 20000eV, for --phase (default: the scan's).",
         ),
         click.option(
-            "--distance", type=float, default=None, metavar="M", help="From sample to detector, for --phase (default: the scan's)."
+            "--distance",
+            type=METRES,
+            default=None,
+            metavar="M",
+            help="From sample to detector, or as 100mm, for --phase (default: the scan's).",
         ),
         click.option(
             "--unsharp",
@@ -112,7 +121,7 @@ def _phase(source: Any, options: dict[str, Any]) -> dict[str, Any] | None:
     for name, value in known.items():
         if value is None and name not in found:
             option = f"--{name.replace('_', '-')}"
-            raise ArgumentError(option, "none, and none is in the scan", "a number for --phase", f"give {option}")
+            raise ArgumentError(option, "none, and the scan has none that is above 0", "a number for --phase", f"give {option}")
     return known | found
 
 

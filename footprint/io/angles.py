@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
 from footprint.api._tomo import numbers
 from footprint.api._units import is_quantity
 from footprint.errors import ArgumentError, FormatError, choose
-from footprint.io.frames import ScanParts
-from footprint.io.shifts import check_count, read_numbers
+from footprint.io.frames import ScanParts, files_of
+from footprint.io.shifts import check_count, dataset_in, read_numbers
+from footprint.units import counted
 
 _UNITS = {"deg": np.pi / 180, "degree": np.pi / 180, "°": np.pi / 180, "rad": 1.0, "radian": 1.0, "mrad": 1e-3}
 CHOICES = ("deg", "rad")
@@ -55,11 +59,12 @@ def resolve(parts: ScanParts, given: str | os.PathLike[str] | np.ndarray | None,
     if given is None:
         if parts.angles is None:
             steps = "1 projection at 0 degrees is" if n == 1 else f"{n} equal steps over 180 degrees are"
-            parts.notes.append(f"{parts.path} has no angles: {steps} assumed; give angles=FILE")
+            missing = _missing(files_of(parts.projections.frames), n)
+            parts.notes.append(f"{parts.path} has no angles: {steps} assumed{missing}; give angles=FILE")
             return np.arange(n) * (np.pi / n)
         values, named = parts.angles, parts.angle_unit
     elif isinstance(given, (str, os.PathLike)):
-        values, named, where = read_numbers(given, "angles"), "deg", given
+        values, named, where = read_numbers(given, "angles"), _unit_there(given), given
         check_count(given, values, n, "angles")
     else:
         if unit is not None and is_quantity(given) and str(getattr(given, "unit", "")):
@@ -72,6 +77,34 @@ def resolve(parts: ScanParts, given: str | os.PathLike[str] | np.ndarray | None,
         problem = f"{bad.size} of its {n} angles are NaN or infinite, the first is that of projection {bad[0]}"
         raise FormatError(parts.path if where == "angles" else where, problem, "give them with angles=FILE")
     return _judged(parts, str(where), values, named, unit)
+
+
+def _unit_there(given: str | os.PathLike[str]) -> str:
+    """The unit of the angles in a file: what an HDF5 dataset says, else degrees."""
+    name = re.sub(r"\[-?\d*:-?\d*\]$", "", str(given))
+    inside = dataset_in(name)
+    if inside is None:
+        return "deg"
+    from footprint.io.hdf5 import open_dataset, unit_named
+
+    found = open_dataset(*inside)
+    with found.file:
+        return unit_of(name, inside[1], unit_named(found))
+
+
+def _missing(files: Sequence[Path], n: int) -> str:
+    """A word about numbers that the names of a stack's files leave out, as projections that are missing shift all after them."""
+    found = [re.fullmatch(r"(.*?)(\d+)(\D*)", file.name) for file in files]
+    if len(files) != n or n < 3 or None in found or len({(m[1], m[3]) for m in found if m}) != 1:
+        return ""
+    numbers = [int(m[2]) for m in found if m]
+    steps = np.diff(numbers)
+    gaps = np.flatnonzero(steps != np.median(steps))
+    if not 0 < len(gaps) < n / 10:
+        return ""
+    at = int(gaps[0])
+    more = f" and {counted(len(gaps) - 1, 'more gaps')}" if len(gaps) > 1 else ""
+    return f", though {files[at].name} is followed by {files[at + 1].name}{more}"
 
 
 def _judged(parts: ScanParts, where: str, values: np.ndarray, named: str, unit: str | None) -> np.ndarray:

@@ -11,7 +11,7 @@ from footprint.errors import FormatError
 from footprint.io import hdf5, stacks
 from footprint.io.angles import unit_of
 from footprint.io.frames import Group, ScanParts
-from footprint.io.nxtomo import ENERGIES, FRAMES, LENGTHS, PIXELS, XRAYS, quantity, unit_named
+from footprint.io.nxtomo import ENERGIES, FRAMES, LENGTHS, PIXELS, XRAYS, quantity
 
 _PIXEL = ("measurement/instrument/detector/pixel_size_x", "measurement/instrument/detector/actual_pixel_size_x")
 _RESOLUTION = ("measurement/instrument/detection_system/objective/resolution",)
@@ -48,7 +48,7 @@ def read_scan(path: str, file: h5py.File, own_angles: bool, unit: str | None = N
         values = stacks.values(path, theta, "angles")
         if len(values) != n:
             raise FormatError(path, f"/exchange/theta has {len(values)} angles for {n} projections", "give them with angles=FILE")
-        parts.angles, parts.angle_unit = values, unit or unit_of(path, str(theta.name), unit_named(theta))
+        parts.angles, parts.angle_unit = values, unit or unit_of(path, str(theta.name), hdf5.unit_named(theta))
     sizes = (quantity(file, names, LENGTHS, "um", notes, PIXELS) for names in (_PIXEL, _RESOLUTION))
     parts.pixel_size = next((size for size in sizes if size is not None), None)
     parts.distance = quantity(file, _DISTANCE, LENGTHS, "mm", notes)

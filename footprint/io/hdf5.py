@@ -105,6 +105,14 @@ def scalar_text(group: h5py.Group, name: str) -> str:
         return ""
 
 
+def unit_named(dataset: h5py.Dataset) -> str:
+    """The unit a dataset says it has, in small letters; empty where it says none."""
+    for name in ("units", "unit"):
+        if name in dataset.attrs:
+            return text(dataset.attrs[name]).strip().lower()
+    return ""
+
+
 def open_dataset(path: str, name: str | None) -> h5py.Dataset:
     """Open the dataset ``name`` of a file, or its only array of two dimensions or more."""
     file = open_file(path)

@@ -32,6 +32,7 @@ _STARTS = {
     "npy": (b"\x93NUMPY",),
     "tiff": (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"),
     "fits": (b"SIMPLE",),
+    "hdf5": (b"\x89HDF\r\n\x1a\n",),
     "jp2": (b"\0\0\0\x0cjP  ",),
 }
 

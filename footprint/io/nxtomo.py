@@ -20,6 +20,8 @@ LENGTHS |= {"micron": 1e-6, "µm": 1e-6, "μm": 1e-6, "nanometer": 1e-9, "nanome
 ENERGIES = {"kev": 1.0, "ev": 1e-3, "mev": 1e3, "gev": 1e6, "j": 1 / 1.602176634e-16, "joule": 1 / 1.602176634e-16}
 # What detectors and beams have, with room on both sides: metres, keV.
 PIXELS, XRAYS = (1e-10, 1e-2), (1e-2, 1e4)
+# Sides of a pixel, or numbers of a list, that differ by less than this share are one number.
+_SQUARE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -62,8 +64,11 @@ def read_scan(path: str, file: h5py.File, entry: str | None, own_angles: bool, u
     parts = ScanParts(path, layout.name, projections, flats, darks, notes=notes, close=[frames])
     if not own_angles:
         parts.angles, parts.angle_unit = _angles(path, group, layout, frames.shape[0], projections.index, unit)
-    parts.pixel_size = quantity(near, ("x_pixel_size", "pixel_size_x"), LENGTHS, "m", notes, PIXELS)
-    parts.distance = quantity(near, ("distance",), LENGTHS, "m", notes)
+    parts.pixel_size = _pixel(path, group, near, notes)
+    # What a wave travels between sample and detector, which with a cone of rays is not how far apart they are.
+    parts.distance = quantity(group, ("sample/propagation_distance",), LENGTHS, "m", notes) or quantity(
+        near, ("distance",), LENGTHS, "m", notes
+    )
     names = ("instrument/beam/incident_energy", "beam/incident_energy", "instrument/monochromator/energy")
     parts.energy = quantity(group, names, ENERGIES, "keV", notes, XRAYS)
     view = hdf5.scalar_text(near, "field_of_view")
@@ -73,6 +78,27 @@ def read_scan(path: str, file: h5py.File, entry: str | None, own_angles: bool, u
             notes.append(f"{path} says {flag}: its frames are read as they are stored")
     parts.name = hdf5.scalar_text(group, "sample/name") or hdf5.scalar_text(group, "title") or where
     return parts
+
+
+def _pixel(path: str, group: h5py.Group, near: h5py.Group, notes: list[str]) -> float | None:
+    """The size of a pixel as the sample sees it: the sample's own, a magnified one, or where there is neither the detector's."""
+    sides: list[float | None] = []
+    for side in "xy":
+        sizes = (
+            quantity(among, names, LENGTHS, "m", notes, PIXELS)
+            for among, names in (
+                (group, (f"sample/{side}_pixel_size",)),
+                (near, (f"{side}_magnified_pixel_size",)),
+                (near, (f"{side}_pixel_size", f"pixel_size_{side}")),
+            )
+        )
+        sides.append(next((size for size in sizes if size is not None), None))
+    across, down = sides
+    if across is not None and down is not None and abs(down - across) > _SQUARE * across:
+        notes.append(
+            f"{path} has pixels of {across:g} m by {down:g} m: both are taken to be {across:g} m, also by the phase filter"
+        )
+    return across
 
 
 def _candidates(file: h5py.File, entry: str | None) -> list[str]:
@@ -105,7 +131,9 @@ def _find(path: str, file: h5py.File, entry: str | None, notes: list[str]) -> tu
     if found:
         others = [name for name, *_ in found[1:]]
         if others:
-            notes.append(f"{path} holds several scans: reading {found[0][0]}, not {', '.join(others)}; choose with entry")
+            notes.append(
+                f"{path} holds several scans: reading {found[0][0]}, not {', '.join(others)}; choose with entry={others[0]!r}"
+            )
         return found[0][1:]
     try:
         if broken is not None:
@@ -130,12 +158,9 @@ def _sort_frames(
     keep = np.ones(n, bool)
     kinds = np.zeros(n)
     for dataset in (control, key):
-        if dataset is None:
-            continue
-        if dataset.size != n:
-            raise FormatError(path, f"{dataset.name} has {dataset.size} values for {n} frames", "the scan may have been aborted")
-        kinds = stacks.values(path, dataset, "image keys")
-        keep &= kinds != -1
+        if dataset is not None:
+            kinds = _keys_of(path, dataset, n, notes)
+            keep &= kinds != -1
     if key is None and control is None:
         notes.append(f"{path} has no image_key: all {n} frames are taken as projections")
     index = [np.flatnonzero(keep & (kinds == kind)) for kind in (0, 1, 2)]
@@ -153,9 +178,7 @@ def frames_of_kind(path: str, file: h5py.File, name: str, notes: list[str]) -> G
     key = None if found is None else hdf5.first(found[0], _keys(found[1]))
     if found is None or key is None:
         return None
-    kinds = stacks.values(path, key, "image keys")
-    if len(kinds) != len(found[2]):
-        raise FormatError(path, f"{key.name} has {len(kinds)} values for {len(found[2])} frames", "the scan may have been aborted")
+    kinds = _keys_of(path, key, len(found[2]), notes)
     kind = {"flats": 1, "darks": 2}[name]
     index = np.flatnonzero(kinds == kind)
     if not index.size and len(np.unique(kinds)) > 1:
@@ -163,6 +186,17 @@ def frames_of_kind(path: str, file: h5py.File, name: str, notes: list[str]) -> G
             path, f"holds no {name} among its {len(kinds)} frames (image_key {kind})", f'name a stack as "{path}:/NAME"'
         )
     return Group(stacks.Hdf5Frames(path, found[2]), index, np.full(len(index), -1.0)) if index.size else None
+
+
+def _keys_of(path: str, dataset: h5py.Dataset, n: int, notes: list[str]) -> np.ndarray:
+    """The kind of every frame; a scan that was stopped has keys of frames that were never taken."""
+    kinds = stacks.values(path, dataset, "image keys")
+    if len(kinds) < n:
+        raise FormatError(path, f"{dataset.name} has {len(kinds)} values for {n} frames", "it may be damaged")
+    if len(kinds) > n:
+        said = f"{path} has {len(kinds)} image keys for {n} frames, as of a scan that was stopped: the first {n} are taken"
+        notes.extend([said] if said not in notes else [])
+    return kinds[:n]
 
 
 def _keys(layout: _Layout) -> tuple[str, ...]:
@@ -192,20 +226,16 @@ def _angles(
     if dataset is None:
         raise FormatError(path, f"has no rotation angles ({layout.angles[0]})", "give them with angles=FILE")
     values = stacks.values(path, dataset, "angles")
+    key = hdf5.first(group, _keys(layout))
+    if key is not None and len(values) == key.size:
+        # Of a scan that was stopped both tell of frames that were never taken.
+        values = values[:n_frames]
     if len(values) == n_frames:
         values = values[index]
     elif len(values) != len(index):
         problem = f"{dataset.name} has {len(values)} angles for {n_frames} frames, {len(index)} of them projections"
         raise FormatError(path, problem, "give them with angles=FILE")
-    return values, unit or unit_of(path, str(dataset.name), unit_named(dataset))
-
-
-def unit_named(dataset: h5py.Dataset) -> str:
-    """The unit a dataset says it has, in small letters; empty where it says none."""
-    for name in ("units", "unit"):
-        if name in dataset.attrs:
-            return hdf5.text(dataset.attrs[name]).strip().lower()
-    return ""
+    return values, unit or unit_of(path, str(dataset.name), hdf5.unit_named(dataset))
 
 
 def quantity(
@@ -221,11 +251,15 @@ def quantity(
         dataset = hdf5.first(group, names)
         if dataset is None or dataset.dtype.kind not in "iuf" or dataset.size == 0:
             return None
-        value = float(stacks.values(group.file.filename, dataset, "a quantity")[0])
-        written = unit_named(dataset) or unit.lower()
+        several = stacks.values(group.file.filename, dataset, "a quantity")
+        value = float(several[0])
+        written = hdf5.unit_named(dataset) or unit.lower()
     except (FormatError, OSError, RuntimeError, ValueError, KeyError, TypeError):
         return None
     factor = table.get(written, table.get(written.rstrip("s")))
+    if not (np.abs(several - value) <= _SQUARE * np.abs(value)).all() and np.isfinite(several).all():
+        notes.append(f"{dataset.name} has {len(several)} values, from {several.min():g} to {several.max():g} {written}: ignored")
+        return None
     if factor is None:
         notes.append(f"{dataset.name} has the unknown unit {written!r}: ignored")
         return None
@@ -234,7 +268,7 @@ def quantity(
         return None
     if not within[0] <= scaled <= within[1]:
         # Everything is divided by it: a unit that was left out or mistaken makes values a million times too small.
-        whose = written if unit_named(dataset) else f"{written}, the unit where none is written"
+        whose = written if hdf5.unit_named(dataset) else f"{written}, the unit where none is written"
         notes.append(f"{dataset.name} is {value:g} {whose}, which cannot be: ignored")
         return None
     return scaled

@@ -25,7 +25,8 @@ _PIECE, _WORD = 1 << 16, 1 << 10
 def read_numbers(path: str | os.PathLike[str], what: str) -> np.ndarray:
     """Read one finite number per line from a text or ``.npy`` file.
 
-    ``FILE[a:b]`` takes lines ``a`` to ``b`` (from 0, end-exclusive), for a file that also lists flats and darks.
+    ``FILE[a:b]`` takes lines ``a`` to ``b`` (from 0, end-exclusive), for a file that also lists flats and darks;
+    ``FILE.h5:/DATASET`` an HDF5 dataset.
 
     Parameters
     ----------
@@ -49,7 +50,12 @@ def read_numbers(path: str | os.PathLike[str], what: str) -> np.ndarray:
     if found and not Path(name).exists():
         name, bounds = found.group(1), [int(t) if t not in ("", "-") else None for t in found.groups()[1:]]
         chosen = slice(*bounds)
-    file = existing_file(name, f"a file of {what}")
+    inside = dataset_in(name)
+    file = existing_file(name if inside is None else inside[0], f"a file of {what}")
+    if inside is not None:
+        return _chosen(_in_dataset(*inside, name, what), path, name, what, chosen)
+    if begins(file, "hdf5"):
+        raise FormatError(name, "is an HDF5 file", f'name the dataset of its {what} as "{name}:/NAME"')
     if file.stat().st_size > _LARGEST:
         size = format_bytes(file.stat().st_size)
         raise FormatError(name, f"takes {size}, wanted a file of one number per angle ({what}), {format_bytes(_LARGEST)} at most")
@@ -62,6 +68,28 @@ def read_numbers(path: str | os.PathLike[str], what: str) -> np.ndarray:
         if values.dtype.kind not in "iuf":
             raise FormatError(name, f"holds {values.dtype} values, wanted numbers")
         values = np.asarray(values, np.float64)
+    return _chosen(values, path, name, what, chosen)
+
+
+def dataset_in(name: str) -> tuple[str, str] | None:
+    """File and dataset of ``FILE.h5:/DATASET``; None of any other name."""
+    file, colon, dataset = name.rpartition(":")
+    return (file, dataset) if colon and dataset.startswith("/") and not Path(name).exists() else None
+
+
+def _in_dataset(file: str, dataset: str, name: str, what: str) -> np.ndarray:
+    """The numbers of an HDF5 dataset."""
+    from footprint.io.hdf5 import open_dataset
+    from footprint.io.stacks import values
+
+    found = open_dataset(file, dataset)
+    with found.file, reading(name, f"its {what}", "wanted one number per angle"):
+        _few(name, found.size or 0, what)
+        return values(name, found, what).reshape(found.shape)
+
+
+def _chosen(values: np.ndarray, path: str | os.PathLike[str], name: str, what: str, chosen: slice) -> np.ndarray:
+    """Some of the numbers, all of which are finite."""
     if values.ndim == 2 and 1 in values.shape:
         values = values.reshape(-1)
     if values.ndim != 1:
