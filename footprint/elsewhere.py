@@ -212,9 +212,7 @@ NOTES = {
     ("flood noise", "var"): "noise= is its square root",
     **{("flood progress", word): _FILLED for word in ("seg", "segm", "segmentation", "segmentation_image", "segmentation_map")},
     **{("contrast", word): _LEVELS for word in ("deblend_nthresh", "n_levels", "nlevels", "nthresh")},
-    **{
-        ("scan center", word): "angles are the scan's: footprint.open_scan(path, angles=...)" for word in ("angles", "ang", "theta")
-    },
+    **{("scan i0", word): "angles are the scan's: footprint.open_scan(path, angles=...)" for word in ("ang", "theta")},
     ("header", "wcs"): "a WCS is given as header=wcs.to_header()",
     **{
         ("steps", word): f"it is one of the steps, steps=footprint.steps({word}=...)"

@@ -16,6 +16,7 @@ RANKS, SORT, OP = (
 )
 EVERY = (STRIPES + "every_method_is_the_plain_algorithm",)
 ROUGH = ("tests/unit/test_cpu_kernels.py::test_what_columns_fluctuate",)
+SCANS, STOPPED = "tests/unit/test_io_quantities.py::test_", "tests/unit/test_scan_stopped.py::test_"
 BITS = (PHASE + "the_same_bits_at_any_budget",)
 
 BY_ROW = "tests/backend/test_axis_by_row.py::test_"
@@ -290,5 +291,54 @@ MUTANTS = [
         "if False:",
         ("tests/backend/test_dropouts.py::test_what_is_no_number_is_said_and_counted",),
         "a projection of NaN is air in silence",
+    ),
+    Mutant(
+        "footprint/io/nxtomo.py",
+        '(group, (f"sample/{side}_pixel_size",)),',
+        "",
+        (SCANS + "pixels_are_those_that_the_sample_sees_and_distances_those_that_waves_travel",),
+        "the sample's own pixel size is not looked for",
+    ),
+    Mutant(
+        "footprint/io/nxtomo.py",
+        "abs(down - across) > _SQUARE * across",
+        "False",
+        (SCANS + "pixels_that_are_no_squares_are_warned_of",),
+        "pixels that are no squares are taken in silence",
+    ),
+    Mutant(
+        "footprint/io/nxtomo.py",
+        "(np.abs(several - value) <= _SQUARE * np.abs(value)).all()",
+        "True",
+        (SCANS + "of_several_energies_none_is_taken",),
+        "of several energies the first is taken",
+    ),
+    Mutant(
+        "footprint/api/_scan.py",
+        "abs(given - factor * metres) <= 0.01 * factor * metres",
+        "False",
+        (SCANS + "a_pixel_size_in_another_unit_than_centimetres_is_warned_of",),
+        "a pixel size in metres counts centimetres in silence",
+    ),
+    Mutant(
+        "footprint/io/nxtomo.py",
+        "values = values[:n_frames]",
+        "values = values[-n_frames:]",
+        (STOPPED + "of_a_scan_that_was_stopped_the_frames_that_are_there_are_taken",),
+        "a stopped scan has the angles of frames that were never taken",
+    ),
+    Mutant(
+        "footprint/io/angles.py",
+        "return unit_of(name, inside[1], unit_named(found))",
+        'return "deg"',
+        (STOPPED + "angles_may_be_a_dataset",),
+        "angles of a dataset in radians are read as degrees",
+    ),
+    Mutant(
+        "footprint/io/angles.py",
+        "steps != np.median(steps)",
+        "steps < 0",
+        (STOPPED + "angles_that_are_assumed_tell_of_files_that_are_missing",),
+        "a file that is missing from a folder is not spoken of",
     ),
 ]
