@@ -96,7 +96,7 @@ def find_sources(
     maxiters : int, optional
         The most clips of the whole image; with None, until nothing changes, as in the cells of a mesh.
     connectivity : {4, 8}
-        8 if pixels that touch only at corners belong together, 4 if not.
+        8 if pixels that touch only at corners belong together, 4 if not. Deblending climbs by edges and corners within either.
     min_area : int or str
         The fewest pixels of an island, or a share of the beam's area, such as "0.3 beam"; with deblend, of every part of one, too.
         "auto" takes half the pixels that a point source whose peak is at sigma has over the flood, which is the beam's area times
@@ -108,7 +108,7 @@ def find_sources(
     deblend : bool
         Separate sources that share an island: every pixel goes to the summit it climbs to, and a summit over sigma is a source of
         its own if it rises above the pass to a higher summit by 1.5 times the noise and by contrast times the height of that
-        summit. Give a flood below sigma, such as 3, and connectivity 8 if neighbours are correlated.
+        summit. Give a flood below sigma, such as 3.
     contrast : float
         The least a summit must rise above a pass, as a share of the higher summit beyond it; 0 to 1.
     fit : {"point", "gaussian"}, optional

@@ -10,7 +10,7 @@ def deblend(
     """Return the label image, the island of each source and its number in the island."""
     z = np.asarray(image, np.float64) - background
     height, width = z.shape
-    steps = [(dy, dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1) if (dy, dx) != (0, 0) and (connectivity == 8 or not dy * dx)]
+    steps = [(dy, dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1) if (dy, dx) != (0, 0)]
     with np.errstate(invalid="ignore"):
         marked = np.flatnonzero(np.isfinite(z) & (z > flood * noise))
     order = marked[np.lexsort((marked, -z.ravel()[marked]))].tolist()
@@ -18,7 +18,10 @@ def deblend(
 
     def higher(pixel: int) -> list[int]:
         y, x = divmod(pixel, width)
-        near = [(y + dy) * width + x + dx for dy, dx in steps if 0 <= y + dy < height and 0 <= x + dx < width]
+        around = [(dy, dx) for dy, dx in steps if 0 <= y + dy < height and 0 <= x + dx < width]
+        if connectivity == 4:
+            around = [(dy, dx) for dy, dx in around if pixel + dx in rank or pixel + dy * width in rank]
+        near = [(y + dy) * width + x + dx for dy, dx in around]
         return [other for other in near if rank.get(other, len(order)) < rank[pixel]]
 
     basin: dict[int, int] = {}

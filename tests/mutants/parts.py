@@ -21,6 +21,18 @@ MUTANTS = [
     on_a_gpu(TEXT, ", LIVE) = (i32)first;", ", LIVE) = 0;", "forests of earlier parts do not grow on", LATER),
     on_a_gpu(TEXT, " || BASIN(k, WAY) != way) return;", ") return;", "of the passes of one pixel any", EQUAL),
     on_a_gpu(TEXT, "below ? 7 - side : 1 + side", "1 + side", "passes downwards over an edge are ranked as upward ones", EQUAL),
+    on_a_gpu(
+        TEXT, "if (!reach && side && !nodes[x] && !seam[to]) continue;", "", "what climbs over an edge crosses to other islands"
+    ),
+    on_a_gpu(TEXT, "if (!reach && side && !seam[x] && !nodes[c]) continue;", "", "islands of two parts meet at a corner"),
+    on_a_gpu(TEXT, "!(to < 0 ? seam[to - dx + width]", "!(to < 0 ? 0", "corners over an edge are no neighbours"),
+    on_a_gpu(
+        "footprint/kernels/deblend/neighbours.h",
+        "nodes[i + dx] || nodes[to - dx] ?",
+        "nodes[i + dx] ?",
+        "a corner above a gap is no neighbour",
+        ("tests/backend/test_corners.py::test_parts_of_islands_that_edges_connect",),
+    ),
     on_a_gpu(TREE, "ATOMIC_ADD_G(&BASIN(whole, PIXELS), BASIN(k, PIXELS));", "", "pieces keep their pixels"),
     on_a_gpu(TREE, "BASIN(k, OWNER) == k && BASIN_OF(k) == k;", "BASIN(k, OWNER) == k;", "pieces of basins are sources"),
     on_a_gpu(TREE, "end_of(basins, OWNER, BASIN_OF(k))", "end_of(basins, OWNER, k)", "pieces have no label"),

@@ -4,6 +4,7 @@ from tests.mutants import Mutant
 
 _HAIR = ("tests/backend/test_local_deblend.py::test_what_stands_out_by_a_hair_is_not_passed_over",)
 _CELLS = ("tests/backend/test_local_deblend.py::test_what_is_told_from_the_cells_is_what_maps_of_them_tell",)
+_CORNERS = ("tests/backend/test_corners.py::test_parts_of_islands_that_edges_connect",)
 
 MUTANTS = [
     Mutant(
@@ -330,5 +331,21 @@ MUTANTS = [
         "others = min(planes, rows, few)",
         ("tests/backend/test_thin.py::test_lines_of_any_part_have_room",),
         "lines down the rows of many planes are written past the workspace",
+    ),
+    Mutant(
+        "footprint/kernels/deblend/climb.py",
+        "(v > best) & (corners | lower | left)",
+        "(v > best) & corners",
+        _CORNERS,
+        "a slanted summit is two",
+        plain=True,
+    ),
+    Mutant(
+        "footprint/kernels/deblend/passes.py",
+        "further = over[after] if beside | int(mine[after] != 0) else node",
+        "further = over[after]",
+        _CORNERS,
+        "islands that touch at a corner are one",
+        plain=True,
     ),
 ]

@@ -24,13 +24,19 @@ _FAR = np.int64(1) << 62
 
 
 @njit(cache=True, nogil=True)
-def way_of(above, row, below, up, down, x, reach, largest):
+def touch(one, row, x, d, reach, least, largest):
+    """Whether a pixel and that of the row ``one`` which is ``d`` columns on are neighbours: see `kernels.deblend.contract`."""
+    return d == 0 or reach == 1 or least <= one[x] <= largest or least <= row[x + d] <= largest
+
+
+@njit(cache=True, nogil=True)
+def way_of(above, row, below, up, down, x, reach, least, largest):
     """Direction of the highest of a pixel and its neighbours, from 0 to 8; of equal ones the first."""
     best, way = row[x], STAYS
     last = row.size - 1
     if up:
-        for d in range(-reach, reach + 1):
-            if 0 <= x + d <= last:
+        for d in range(-1, 2):
+            if 0 <= x + d <= last and touch(above, row, x, d, reach, least, largest):
                 v = above[x + d]
                 if v <= largest and (v > best or (v == best and way == STAYS)):
                     best, way = v, 1 + d
@@ -43,8 +49,8 @@ def way_of(above, row, below, up, down, x, reach, largest):
         if best < v <= largest:
             best, way = v, 5
     if down:
-        for d in range(-reach, reach + 1):
-            if 0 <= x + d <= last:
+        for d in range(-1, 2):
+            if 0 <= x + d <= last and touch(below, row, x, d, reach, least, largest):
                 v = below[x + d]
                 if best < v <= largest:
                     best, way = v, 7 + d
@@ -52,24 +58,24 @@ def way_of(above, row, below, up, down, x, reach, largest):
 
 
 @njit(cache=True, nogil=True)
-def _ways(above, row, below, top, middle, bottom, corners, out):
+def _ways(above, row, below, least, top, middle, bottom, corners, out):
     """`way_of` of the pixels between the first and the last, in one order of comparisons, which vector instructions can do.
 
-    ``top``, ``middle`` and ``bottom`` are the largest values that count of each row, ``corners`` whether theirs do.
+    ``top``, ``middle`` and ``bottom`` are the largest values that count of each row, ``corners`` whether all of theirs do.
     """
-    least = -middle - middle
-    up, down = (top, bottom) if corners else (least, least)
     one = np.uint64(1)
     for x in range(one, np.uint64(max(row.size, 1) - 1)):
-        best, way = least, np.int32(STAYS)
+        best, way = -middle - middle, np.int32(STAYS)
+        upper, lower = (above[x] >= least) & (above[x] <= top), (below[x] >= least) & (below[x] <= bottom)
+        left, right = (row[x - one] >= least) & (row[x - one] <= middle), (row[x + one] >= least) & (row[x + one] <= middle)
         v = above[x - one]
-        if (v <= up) & (v > best):
+        if (v <= top) & (v > best) & (corners | upper | left):
             best, way = v, np.int32(0)
         v = above[x]
         if (v <= top) & (v > best):
             best, way = v, np.int32(1)
         v = above[x + one]
-        if (v <= up) & (v > best):
+        if (v <= top) & (v > best) & (corners | upper | right):
             best, way = v, np.int32(2)
         v = row[x - one]
         if (v <= middle) & (v > best):
@@ -81,13 +87,13 @@ def _ways(above, row, below, top, middle, bottom, corners, out):
         if (v <= middle) & (v > best):
             best, way = v, np.int32(5)
         v = below[x - one]
-        if (v <= down) & (v > best):
+        if (v <= bottom) & (v > best) & (corners | lower | left):
             best, way = v, np.int32(6)
         v = below[x]
         if (v <= bottom) & (v > best):
             best, way = v, np.int32(7)
         v = below[x + one]
-        if (v <= down) & (v > best):
+        if (v <= bottom) & (v > best) & (corners | lower | right):
             best, way = v, np.int32(8)
         out[x] = way
 
@@ -146,10 +152,10 @@ def _climb_row(block, above, below, r, out, some, up, down, begins, ends, reach,
             out[start:stop] = 0
             continue
         a, b = max(start - 1, 0), min(stop + 1, width)
-        _ways(above[a:b], row[a:b], below[a:b], *bounds, reach == 1, out[a:b])
+        _ways(above[a:b], row[a:b], below[a:b], least, *bounds, reach == 1, out[a:b])
         for x in (0, width - 1):
             if start <= x < stop:
-                out[x], _ = way_of(above, row, below, up, down, x, reach, largest)
+                out[x], _ = way_of(above, row, below, up, down, x, reach, least, largest)
         n, high = _point(row[start:stop], out[start:stop], (r - 1) * width + start, width, begins, ends, least, largest, bright)
         roots += n
         summits += high

@@ -1,14 +1,16 @@
 """What deblending is launched with: a pixel over a level belongs to the summit it climbs to, summits to sources by their passes.
 
 Pixels are ranked: higher values first, of equal ones the first in raster order. Each pixel points to the highest of itself and its
-neighbours (4 or 8); where that leads is its basin. The pass between two basins is the highest of the lower pixels of all pairs of
-neighbours across their border. Passes are opened from the highest down (Kruskal): of the two branches that meet, the one with the
-lower summit ends, and stays a source if it holds several already, or if its summit is over ``seed`` noises and over the pass by
-more than ``prominence`` noises and ``contrast`` times the other's summit; else its pixels go to the source across the pass. Of
-``beamed``, the first takes the place of ``prominence`` where the branch is as points are that touch: it has as many pixels as the
-second and third say, and the squares of its summit's distances, in pixels, from the pass and from the summit of the source across
-it are those that the next four say, from and to. A branch of fewer than ``min_area`` pixels is none: it goes to the other,
-whichever is higher. Islands that are not over the seed, or too small, are left out.
+8 neighbours; where that leads is its basin. Where pixels of an island are connected by edges (``connectivity`` 4), a corner is a
+neighbour if a pixel beside both is set, too: islands stay what they are, and a slanted summit is one. The pass between two basins
+is the highest of the lower pixels of all pairs of neighbours across their border. Passes are opened from the highest down
+(Kruskal): of the two branches that meet, the one with the lower summit ends, and stays a source if it holds several already, or if
+its summit is over ``seed`` noises and over the pass by more than ``prominence`` noises and ``contrast`` times the other's summit;
+else its pixels go to the source across the pass. Of ``beamed``, the first takes the place of ``prominence`` where the branch is as
+points are that touch: it has as many pixels as the second and third say, and the squares of its summit's distances, in pixels, from
+the pass and from the summit of the source across it are those that the next four say, from and to. A branch of fewer than
+``min_area`` pixels is none: it goes to the other, whichever is higher. Islands that are not over the seed, or too small, are left
+out.
 
 Basins are numbered in raster order of where they are met. Rows of a part that are multiples of ``strip`` begin a strip: pixels of
 its last row, and those of its first that climb out of it, are basins of their own, linked to where they climb when that is known;

@@ -79,9 +79,9 @@ def gather(
         last[0, :] = block[-1]
         return
     follow(nodes, some)
-    largest = _bounds(block, stats, sigma)[1]
+    least, largest = _bounds(block, stats, sigma)
     walk(
-        block, nodes, some, offset, first, height, int(connectivity == 8), height if whole else strip, largest,
+        block, nodes, some, offset, first, height, int(connectivity == 8), height if whole else strip, least, largest,
         basins, passes, seam, best, last, marks, roots, line, bands, near, keys, order, spare,
     )  # fmt: skip
 

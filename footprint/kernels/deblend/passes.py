@@ -13,7 +13,7 @@ from footprint.kernels.common.copied import put
 from footprint.kernels.common.few import SMALL, TOUCH
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.words import add, lower
-from footprint.kernels.deblend.climb import STAYS, next_set, way_of
+from footprint.kernels.deblend.climb import STAYS, next_set, touch, way_of
 from footprint.kernels.deblend.contract import (
     AT,
     CODE,
@@ -48,13 +48,13 @@ def _basin(node, offset):
 
 
 @njit(cache=True, nogil=True)
-def _leave(above, row, up, x_nodes, above_nodes, seam, best, offset, reach, largest, basins):
+def _leave(above, row, up, x_nodes, above_nodes, seam, best, offset, reach, least, largest, basins):
     """A strip's last row: link its pixels to the highest of those that are known, and keep what those below have to be over."""
     width = row.size
     for x in range(width):
         if x_nodes[x] == 0:
             continue
-        way, best[x] = way_of(above, row, row, up, False, x, reach, largest)
+        way, best[x] = way_of(above, row, row, up, False, x, reach, least, largest)
         to = above_nodes[x + way - 1] if way < 3 else x_nodes[x + way - STAYS]
         basins[LINK, offset - x_nodes[x] - 1] = _basin(to, offset)
     for x in range(width):
@@ -62,20 +62,21 @@ def _leave(above, row, up, x_nodes, above_nodes, seam, best, offset, reach, larg
 
 
 @njit(cache=True, nogil=True)
-def _join(above, row, x_nodes, seam, best, offset, y, reach, largest, basins):
+def _join(above, row, x_nodes, seam, best, offset, y, reach, least, largest, basins):
     """A strip's first row: link the row before to what is higher here, and what is here to what is higher there."""
     width = row.size
     for x in range(width):
         if seam[x] >= 0:
             most, to = best[x], -1
-            for d in range(-reach, reach + 1):
-                if 0 <= x + d < width and most < row[x + d] <= largest:
+            for d in range(-1, 2):
+                near = 0 <= x + d < width and touch(row, above, x, d, reach, least, largest)
+                if near and most < row[x + d] <= largest:
                     most, to = row[x + d], x + d
             if to >= 0:
                 basins[LINK, seam[x]] = offset - x_nodes[to] - 1
         if x_nodes[x]:
             k = offset - x_nodes[x] - 1
-            way, _ = way_of(above, row, row, True, False, x, reach, largest)
+            way, _ = way_of(above, row, row, True, False, x, reach, least, largest)
             # Only of a root is that all there is to know: others may climb further down.
             if way < 3 and basins[AT, k] == y * width + x:
                 basins[LINK, k] = seam[x + way - 1]
@@ -142,7 +143,9 @@ def _row(row, above, mine, some, over, x, y, offset, reach, enough, band, near, 
                 _count(basins, _basin(left, offset), start, x, y * width + start)
             begun, start = True, x
         before, after = max(x - 1, 0), min(x + 1, width - 1)
-        top, corner, further = over[x], over[before] if reach else node, over[after] if reach else node
+        top, beside = over[x], reach | int(over[x] != 0)
+        corner = over[before] if beside | int(left != 0) else node
+        further = over[after] if beside | int(mine[after] != 0) else node
         if ((left ^ node) | (top ^ node) | (corner ^ node) | (further ^ node)) != 0:
             if band[PLACE] + enough > band[LIMIT]:
                 break
@@ -255,7 +258,7 @@ def _strip(
 
 @njit(cache=True, nogil=True)
 def walk(
-    block, nodes, some, offset, first, height, reach, strip, largest,
+    block, nodes, some, offset, first, height, reach, strip, least, largest,
     basins, passes, seam, best, last, marks, roots, line, bands, near, keys, order, spare,
 ):  # fmt: skip
     """Count the pixels of basins, and gather the passes between them; link basins across strips."""
@@ -267,7 +270,8 @@ def walk(
         y = first + start
         stop = min(rows, (y // strip + 1) * strip - first)
         if y > 0:
-            _join(block[start - 1] if start else last[0], block[start], nodes[start], seam, best, offset, y, reach, largest, basins)
+            above = block[start - 1] if start else last[0]
+            _join(above, block[start], nodes[start], seam, best, offset, y, reach, least, largest, basins)
         _strip(
             block, nodes, some, last, line, offset, first, reach, start, stop, roots, bands, near, passes, basins, marks,
             keys, order, spare,
@@ -275,6 +279,6 @@ def walk(
         if first + stop < height:
             r = stop - 1
             above, over = (block[r - 1], nodes[r - 1]) if r else (last[0], line[0])
-            _leave(above, block[r], first + r > 0, nodes[r], over, seam, best, offset, reach, largest, basins)
+            _leave(above, block[r], first + r > 0, nodes[r], over, seam, best, offset, reach, least, largest, basins)
         start = stop
     put(last[0], block[rows - 1])
