@@ -158,7 +158,10 @@ def _beam_numbers(header: Any) -> list[float]:
 
 
 def unturned(header: Any, beam: Beam | None) -> str:
-    """That a header does not say how its beam lies, where that is told by its axes; often nothing."""
+    """That a header does not say how its beam lies, or whose it is, where that is told by other words; often nothing."""
+    if beam is not None and header.get("CASAMBM", False) is True:
+        fix = "BMAJ, BMIN and BPA are to be those of this plane, without CASAMBM, as open_image has them of a file's table of BEAMS"
+        return f"the header says that every channel has a beam of its own (CASAMBM), and has one: {fix}"
     if beam is None or beam.major <= beam.minor * _ROUND or np.isfinite(_beam_numbers(header)[2]):
         return ""
     return "the header has no BPA: the major axis of its beam is taken to point north"

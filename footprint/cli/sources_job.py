@@ -169,7 +169,7 @@ def _label_header(header: Any) -> Any:
     if header is None:
         return None
     kept = header.copy()
-    for key in ("BUNIT", "BTYPE", "BMAJ", "BMIN", "BPA"):
+    for key in ("BUNIT", "BTYPE", "BMAJ", "BMIN", "BPA", "CASAMBM"):
         kept.remove(key, ignore_missing=True, remove_all=True)
     return kept
 

@@ -9,6 +9,8 @@ import numpy as np
 
 from footprint.errors import ArgumentError, FormatError
 
+# What is in every row where planes differ in it.
+_BEAM = ("beam_major", "beam_minor", "beam_angle", "beam_area")
 # What the planes of a cube have each their own.
 _OF_A_PLANE = (
     "background",
@@ -83,4 +85,20 @@ def stacked(tables: Mapping[int, Any]) -> Any:
                 table[name].unit = table["peak" if "peak" in table.colnames else "fit_peak"].unit
         for name in _OF_A_PLANE:
             table.meta.pop(name, None)
+    _each_its_own_beam(list(tables.values()))
     return vstack(list(tables.values()), metadata_conflicts="silent")
+
+
+def _each_its_own_beam(tables: list[Any]) -> None:
+    """Beams that differ from plane to plane are columns, and what was derived of them is no property of the whole."""
+    beams = [[table.meta.get(name, np.nan) for name in _BEAM] for table in tables]
+    if all(np.array_equal(beam, beams[0], equal_nan=True) for beam in beams):
+        return
+    for table, beam in zip(tables, beams):
+        for name, value in zip(_BEAM, beam):
+            table[name] = np.full(len(table), value)
+            table[name].unit = None if name == "beam_area" else "deg"
+    for name in {name for table in tables for name in table.meta}:
+        if name in _BEAM or any(repr(table.meta.get(name)) != repr(tables[0].meta.get(name)) for table in tables):
+            for table in tables:
+                table.meta.pop(name, None)

@@ -15,6 +15,7 @@ import numpy as np
 from footprint.api._axes import plane_header
 from footprint.api._header import Beam, beam_of, celestial, pixel_area, unit_of
 from footprint.errors import ArgumentError, FormatError
+from footprint.io.beams import own_beam
 from footprint.io.formats import Planes, format_of, is_stored
 from footprint.io.frames import Frames, check_out, existing_file, reading, row_range
 from footprint.io.image_writer import ImageWriter, check_image, create_image
@@ -38,7 +39,8 @@ class Image:
     shape, dtype
         ``(n_y, n_x)`` and the dtype in native byte order, after scaling.
     header
-        astropy's FITS header, None for other formats; of a plane of a cube, it says where along the cube's axes the plane lies.
+        astropy's FITS header, None for other formats; of a plane of a cube, it says where along the cube's axes the plane lies, and
+        has the beam of its channel where each has its own (CASA's table of BEAMS).
     file_header
         The same as it is in the file.
     plane
@@ -47,8 +49,10 @@ class Image:
 
     def __init__(self, path: str, frames: Frames, plane: int, header: Any = None, lead: tuple[int, ...] = ()) -> None:
         self.path, self.header, self.file_header, self.plane, self._frames = path, header, header, plane, frames
-        if header is not None and lead:
-            self.header = plane_header(header, [int(at) for at in np.unravel_index(plane, lead)])
+        if header is not None:
+            place = [int(at) for at in np.unravel_index(plane, lead)] if lead else []
+            with_beam = own_beam(header, path, place) if "CASAMBM" in header else header
+            self.header = plane_header(with_beam, place) if lead else with_beam
         self.shape: tuple[int, int] = (frames.shape[1], frames.shape[2])
         self.dtype = np.dtype(frames.dtype)
 

@@ -348,4 +348,11 @@ MUTANTS = [
         "islands that touch at a corner are one",
         plain=True,
     ),
+    Mutant(
+        "footprint/io/beams.py",
+        'if str(header.get(f"CTYPE{len(shape) - axis}", "")).strip().upper() == "STOKES":',
+        "if False:",
+        ("tests/unit/test_io_beams.py::test_a_plane_has_the_beam_of_its_channel_and_polarisation",),
+        "a polarisation counts as a channel, which has another's beam",
+    ),
 ]
