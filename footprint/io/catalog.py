@@ -13,9 +13,12 @@ import numpy as np
 
 from footprint.api._columns import meaning
 from footprint.errors import ArgumentError, FootprintError, FormatError, missing_extra
+from footprint.io.commented import from_commented
 from footprint.io.frames import existing_file
 from footprint.io.kinds import called, suffixes
+from footprint.io.mixins import unmixed
 from footprint.io.output import check_output, output
+from footprint.io.regions import regions
 from footprint.units import kind_of
 
 _KINDS = ("ecsv", "fits", "votable", "csv", "parquet", "regions")
@@ -51,8 +54,9 @@ def write_catalog(table: Any, path: str | os.PathLike[str], overwrite: bool = Fa
         column's name.
     path
         ``.ecsv``, ``.fits .fit .fts``, ``.vot .votable .xml``, ``.csv``, ``.parquet`` (by pyarrow), or ``.reg`` for DS9 regions:
-        ellipses at the half height of fitted Gaussians, where a source has its own, or circles of the source's area, at ``ra dec``
-        in the frame ``table.meta["frame"]``, ICRS by default, or at ``x y`` counted from 0.
+        ellipses at the half height of fitted Gaussians, where a source has its own (also of other programs' catalogues, as
+        `measure_at` reads them), or circles of the source's area, at ``ra dec`` in the frame ``table.meta["frame"]``, ICRS by
+        default, or at ``x y`` counted from 0. A SkyCoord becomes the columns ra and dec in what is neither ECSV nor FITS.
     overwrite
         Replace an existing file.
 
@@ -61,7 +65,7 @@ def write_catalog(table: Any, path: str | os.PathLike[str], overwrite: bool = Fa
     FormatError
         The file exists, or cannot be written.
     ArgumentError
-        Unknown suffix, or no positions for regions.
+        Unknown suffix, no positions for regions, or a column that is an object the format has no words for.
 
     Examples
     --------
@@ -80,8 +84,9 @@ def write_catalog(table: Any, path: str | os.PathLike[str], overwrite: bool = Fa
     with output(path, overwrite) as temporary, warnings.catch_warnings():
         # Units such as Jy/beam are outside the FITS and VOTable standards' lists, and every reader knows them.
         warnings.simplefilter("ignore")
+        table = table if kind in ("ecsv", "fits") else unmixed(table)
         if kind == "regions":
-            temporary.write_text(_regions(table), "utf-8")
+            temporary.write_text(regions(table), "utf-8")
         elif kind == "csv":
             plain = table.copy(copy_data=False)
             plain.convert_bytestring_to_unicode()
@@ -107,7 +112,8 @@ def read_catalog(path: str | os.PathLike[str]) -> Any:
     ----------
     path
         ``.ecsv``, ``.fits .fit``, ``.vot .votable .xml``, ``.csv`` or ``.parquet``. Units in names of CSV columns, as in ``flux
-        [Jy]``, become the columns', and the PARAMs of a VOTable its metadata.
+        [Jy]``, become the columns', and the PARAMs of a VOTable its metadata. Names that are the last of a CSV's comments are its
+        columns', as PyBDSF writes them.
 
     Returns
     -------
@@ -147,6 +153,8 @@ def read_catalog(path: str | os.PathLike[str]) -> Any:
                 return _from_votable(path)
             if kind == "csv":
                 _check_width(path)
+                if (commented := from_commented(path)) is not None:
+                    return commented
             table = Table.read(path, format={"ecsv": "ascii.ecsv", "csv": "ascii.csv"}.get(kind, kind))
         except (MemoryError, ImportError, FootprintError):
             raise
@@ -253,7 +261,8 @@ def _from_votable(path: str | os.PathLike[str]) -> Any:
     from astropy.table import Table
 
     file = parse(os.fspath(path), verify="warn")
-    made = Table.read(file, format="votable")
+    # IDs are for references within the file: Selavy's column ra_deg_cont has the ID col_ra_deg_cont.
+    made = Table.read(file, format="votable", use_names_over_ids=True)
     for column in made.itercols():
         # Long ones have been broken into lines.
         column.description = column.description and " ".join(column.description.split())
@@ -262,53 +271,3 @@ def _from_votable(path: str | os.PathLike[str]) -> Any:
         if not np.ma.is_masked(value):
             made.meta[param.name] = value.item() if isinstance(value, np.generic) else value
     return made
-
-
-def _regions(table: Any) -> str:
-    """DS9's text: a source's fitted Gaussian as an ellipse, or a circle of its area."""
-    names = {name.lower(): name for name in table.colnames}
-    sky = "ra" in names and "dec" in names
-    if not sky and not ("x" in names and "y" in names):
-        raise ArgumentError("table", f"columns {', '.join(table.colnames)}", "columns ra and dec, or x and y, to draw regions")
-    frame = str(table.meta.get("frame", "icrs")).lower() if sky else "image"
-    places = ("ra", "dec") if sky else ("x", "y")
-    first, second = (_plain(table, names[n], "deg" if sky else "") for n in places)
-    pixels = _plain(table, names["npix"], "") if "npix" in names else np.full(len(table), 9.0)
-    radius = np.maximum(np.sqrt(pixels / np.pi), 1.5)
-    lines = ["# Region file format: DS9 version 4.1", 'global color=green width=1 font="helvetica 9 normal roman"', frame]
-    label = table[names["label"]] if "label" in names else np.arange(1, len(table) + 1)
-    # DS9 counts pixels from 1; a radius in pixels is right in every frame only with the unit i.
-    shift = 0 if sky else 1
-    fitted = _fitted(table, names, places) if frame in ("icrs", "image") else np.full((len(table), 5), np.nan)
-    mark = '"' if sky else ""
-    for a, b, r, text, (x, y, major, minor, angle) in zip(first, second, radius, label, fitted):
-        if np.isfinite([x, y, major, minor, angle]).all():
-            shape = f"{major / 2:.8g}{mark},{minor / 2:.8g}{mark},{angle:.3f}"
-            lines.append(f"ellipse({x + shift:.8f},{y + shift:.8f},{shape}) # text={{{text}}}")
-        elif np.isfinite(a) and np.isfinite(b):
-            lines.append(f"circle({a + shift:.8f},{b + shift:.8f},{r:.2f}{'i' if sky else ''}) # text={{{text}}}")
-    return "\n".join(lines) + "\n"
-
-
-def _fitted(table: Any, names: dict[str, str], places: tuple[str, ...]) -> np.ndarray:
-    """Places, full widths in arcseconds or pixels, and DS9's angles of fitted Gaussians; NaN where there are none."""
-    sky = places[0] == "ra"
-    units = ("deg", "deg", "arcsec", "arcsec", "deg") if sky else ("", "", "", "", "deg")
-    wanted = [f"fit_{name}" for name in (*places, *(("major", "minor", "pa") if sky else ("a", "b", "theta")))]
-    if not all(name in names for name in wanted):
-        return np.full((len(table), 5), np.nan)
-    found = np.stack([_plain(table, names[name], unit) for name, unit in zip(wanted, units)], 1)
-    if sky:
-        # From west, where north is up and east to the left, counterclockwise.
-        found[:, 4] += 90
-    else:
-        found[:, 2:4] *= 2 * np.sqrt(2 * np.log(2))
-    return found
-
-
-def _plain(table: Any, name: str, unit: str) -> np.ndarray:
-    column = table[name]
-    if unit and column.unit is not None and str(column.unit):
-        return np.asarray(column.quantity.to_value(unit) if hasattr(column, "quantity") else column.to_value(unit), np.float64)
-    values = np.asarray(column.value if hasattr(column, "unit") and hasattr(column, "value") else column, np.float64)
-    return np.ma.filled(values, np.nan)

@@ -355,4 +355,25 @@ MUTANTS = [
         ("tests/unit/test_io_beams.py::test_a_plane_has_the_beam_of_its_channel_and_polarisation",),
         "a polarisation counts as a channel, which has another's beam",
     ),
+    Mutant(
+        "footprint/io/catalog.py",
+        ", use_names_over_ids=True",
+        "",
+        ("tests/unit/test_foreign_catalogues.py::test_selavys_columns_have_their_names",),
+        "columns are called by the IDs of a VOTable",
+    ),
+    Mutant(
+        "footprint/io/commented.py",
+        'made[name].unit = "deg"',
+        "pass",
+        ("tests/unit/test_foreign_catalogues.py::test_names_below_comments_are_those_of_columns_and_pybdsf_has_degrees",),
+        "degrees of PyBDSF are arcseconds",
+    ),
+    Mutant(
+        "footprint/api/_places.py",
+        "there = spelt.keys() - several",
+        "there = spelt.keys()",
+        ("tests/unit/test_foreign_catalogues.py::test_places_of_a_join_may_be_eithers",),
+        "of two places in a join the first counts",
+    ),
 ]
