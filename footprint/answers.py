@@ -73,6 +73,9 @@ def answering(verb: Verb, home: str = "footprint", taker: Taker | None = None, w
             # Python looks for these in this order, before the function begins: no error from within is taken for one of them.
             if not code.co_flags & _KEYWORDS:
                 check_keywords(verb.__name__, named, known)
+            holder = args[0] if args else None
+            if "missing" in str(error) and "header" in known and hasattr(holder, "header") and hasattr(holder, "data"):
+                raise TypeError(f"{error}; give an HDU's array and its header apart, hdu.data and hdu.header") from None
             twice = [name for name in named if name in known[: min(len(args), positional)]]
             said = [note for name in twice if (note := told_of(name, known))]
             if len(args) > positional and len(known) > positional:

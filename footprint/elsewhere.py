@@ -124,6 +124,7 @@ ARGUMENTS = {
     "filter_size": "back_filtersize fw",
     "kappa": "sigma sigma_clip",
     "box": "back_size box_size bw rms_box",
+    "target": "beam bmaj major new_beam target_beam targetres",
     "header": "beam hdr meta wcs",
     "positions": "catalog catalogue coords x_y xy xycen",
     "radii": "aperture apertures r radius",
@@ -213,7 +214,7 @@ NOTES = {
     **{("flood progress", word): _FILLED for word in ("seg", "segm", "segmentation", "segmentation_image", "segmentation_map")},
     **{("contrast", word): _LEVELS for word in ("deblend_nthresh", "n_levels", "nlevels", "nthresh")},
     **{("scan i0", word): "angles are the scan's: footprint.open_scan(path, angles=...)" for word in ("ang", "theta")},
-    ("header", "wcs"): "a WCS is given as header=wcs.to_header()",
+    ("header", "wcs"): "that is header= here, the image's own: a WCS has no beam and no unit",
     **{
         ("steps", word): f"it is one of the steps, steps=footprint.steps({word}=...)"
         for word in ("zingers", "tilt", "phase", "unsharp", "normalization", "rings")

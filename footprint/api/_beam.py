@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._flux import parse_unit
+from footprint.api._flux import by_the_beam, parse_unit
 from footprint.api._header import (
     Beam,
     beam_of,
@@ -32,7 +32,7 @@ _REACH = 5
 _EQUAL = 1e-6
 _DEGREES = {"": 1 / 3600, "arcsec": 1 / 3600, "arcmin": 1 / 60, "deg": 1.0}
 # Degrees: a beam is no wider than the sky.
-_WIDEST = 360.0
+WIDEST = 360.0
 # Times as wide as the image that a mask may be: its beam is then of two images' width, and leaves nothing of any of it.
 _WIDER = 8
 # A Gaussian wider than this, in pixels, has the moments of its samples to eight digits.
@@ -118,8 +118,8 @@ def beam_mask(header: Any, target: Any, shape: tuple[int, ...], unit: str = "") 
     if missing := unscaled(header):
         told = f"no {' and no '.join(missing)}"
         raise ArgumentError("header", told, "the size of pixels, which gives the beam in pixels", "without it a pixel is 1 degree")
-    if own.major >= _WIDEST:
-        raise ArgumentError("header", f"a BMAJ of {own.major:.6g} degrees", f"BMAJ and BMIN in degrees, below {_WIDEST:g}")
+    if own.major >= WIDEST:
+        raise ArgumentError("header", f"a BMAJ of {own.major:.6g} degrees", f"BMAJ and BMIN in degrees, below {WIDEST:g}")
     inverse = np.linalg.inv(np.asarray(sky.pixel_scale_matrix, float)[[sky.wcs.lng, sky.wcs.lat]])
     doubt, widest = doubtful_beam(own.pixels, math.prod(shape)), _WIDER * max(shape)
     between = _between(own, wanted, inverse)
@@ -180,7 +180,7 @@ def _smallest(own: Beam, inverse: np.ndarray, widest: int) -> Beam | None:
     high = 0
     while not will_do(high):
         high = max(2 * high, 1)
-        if told(high).major >= _WIDEST:
+        if told(high).major >= WIDEST:
             return None
     low = high // 2
     while high - low > 1:
@@ -223,7 +223,7 @@ def target_beam(target: Any) -> Beam:
     except Exception:
         numbers = []
     major, minor, angle = ([*numbers, numbers[0], 0.0] if len(numbers) == 1 else [*numbers, 0.0] + [math.nan] * 3)[:3]
-    if not (0 < minor <= major < _WIDEST and math.isfinite(angle)) or len(numbers) > 3:
+    if not (0 < minor <= major < WIDEST and math.isfinite(angle)) or len(numbers) > 3:
         raise ArgumentError(
             "target",
             repr(given),
@@ -320,7 +320,7 @@ def _moments(covariance: tuple[float, float, float], half: tuple[int, int]) -> n
 
 def _gain(unit: str, areas: float) -> float:
     """By what values grow: with the beam's area where they are by the beam."""
-    if "beam" not in unit.lower() and "bm" not in unit.lower():
+    if not by_the_beam(unit):
         return 1.0
     from astropy import units as u
 

@@ -72,10 +72,12 @@ class Blanked:
         Whether zeros are blank.
     masks
         Images of the same shape, and whether they are weights: blank is what is not 0 in a mask, what is not above 0 in a weight.
+    names
+        What these are called.
     """
 
-    def __init__(self, image: Image, zero: bool, masks: tuple[tuple[Image, bool], ...]) -> None:
-        self.image, self.zero, self.masks = image, zero, masks
+    def __init__(self, image: Image, zero: bool, masks: tuple[tuple[Image, bool], ...], names: tuple[str, ...] = ()) -> None:
+        self.image, self.zero, self.masks, self.names = image, zero, masks, names
         self.shape, self.dtype = image.spec.shape, np.dtype(kernel_dtype(image.spec.dtype))
         self._rows = max(1, _PIECE // self.shape[1])
 
@@ -142,7 +144,7 @@ def blanked(image: Image, blank: str, masks: dict[str, Any], device: str = "cpu"
     device, memory
         The job's. A file of which one row takes more to read is not looked at: no plan has room for it.
     """
-    seen = []
+    seen, names = [], []
     for name, mask in masks.items():
         # `numpy.ma` has a word of its own where nothing is masked.
         if mask is None or mask is np.False_:
@@ -151,12 +153,42 @@ def blanked(image: Image, blank: str, masks: dict[str, Any], device: str = "cpu"
         if one.spec.shape != image.spec.shape:
             raise ShapeError(name, f"shape {one.spec.shape}", f"the image's {image.spec.shape}")
         seen.append((one, name == "weight"))
+        names.append(name)
     beside = _beside(image, 1, np.dtype(image.spec.dtype)) if blank == "auto" else 0
     budget = limits_and_budget(device, memory)[1] if beside > _UNASKED else None
     found = blank == "auto" and (budget is None or beside <= budget) and zeros_are_blank(image)
     if not (found or blank == "zero" or seen):
         return image, False
-    return see(Blanked(image, found or blank == "zero", tuple(seen))), found
+    return see(Blanked(image, found or blank == "zero", tuple(seen), tuple(names))), found
+
+
+def without_pixels(image: Image) -> ShapeError:
+    """The error where an image, as `blanked` gives it, has no finite pixel: it names who has left none."""
+    wanted, blank = "at least one finite pixel", image.file
+    if not isinstance(blank, Blanked):
+        return ShapeError("image", f"{image.spec} without a finite pixel", wanted)
+    for name, (mask, weight) in zip(blank.names, blank.masks):
+        if _leaves_none(mask, weight):
+            got = f"{mask.spec}, {'above 0' if weight else '0'} nowhere, which leaves out every pixel"
+            if weight:
+                return ShapeError(name, got, "a number above 0 where a pixel counts")
+            return ShapeError(name, got, "0 where a pixel counts", "give mask == 0 of one that says which do")
+    others = " and ".join(blank.names)
+    told = f"{' other than 0' * blank.zero}{f' that {others} would leave' if others else ''}"
+    return ShapeError("image", f"{image.spec} without a finite pixel{told}", wanted)
+
+
+def _leaves_none(mask: Image, weight: bool) -> bool:
+    """Whether a mask, or a weight map, leaves out every pixel."""
+    height, width = mask.spec.shape
+    step = max(1, _PIECE // width)
+    for first in range(0, height, step):
+        rows = slice(first, min(first + step, height))
+        values = np.empty((rows.stop - first, width), native(mask.spec.dtype))
+        read_rows(mask, rows, values)
+        if np.any(values > 0 if weight else values == 0):
+            return False
+    return True
 
 
 def zeros_are_blank(image: Image) -> bool:

@@ -18,6 +18,8 @@ _WORDS = {
 _JANSKY = re.compile(r"(milli|micro|nano|kilo|mega|[mkugn\u00b5\u03bc])?(jy|jansky|janskys|janskies)", re.IGNORECASE)
 _PREFIXES = {"milli": "m", "micro": "u", "nano": "n", "kilo": "k", "mega": "M", "\u00b5": "u", "\u03bc": "u"}
 _PER_BEAM = re.compile(r"/\s*beam\b")
+# In "Jy/b" the letter is a beam, and no bit, as in whatever else it would be.
+_SHORT = re.compile(r"(jy|jansky)\s*/\s*b\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ def parse_unit(text: str) -> Any:
         return None
     from astropy import units as u
 
+    text = _SHORT.sub(r"\1/beam", text)
     # Capitals alone say mJy where it is by the beam: nobody has millions of janskys in one.
     loud = text.upper() == text
     per_beam = re.search(r"\b(beam|bm)", text, re.IGNORECASE) is not None
@@ -51,6 +54,11 @@ def parse_unit(text: str) -> Any:
             except (ValueError, TypeError):
                 continue
         return u.Unit(text, parse_strict="silent")
+
+
+def by_the_beam(unit: str) -> bool:
+    """Whether a ``BUNIT`` speaks of a beam."""
+    return re.search(r"beam|bm", _SHORT.sub(r"\1/beam", unit), re.IGNORECASE) is not None
 
 
 def _word(word: str, loud: bool, per_beam: bool) -> str:

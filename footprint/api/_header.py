@@ -50,7 +50,7 @@ def fits_header(header: Any) -> Any:
     if isinstance(header, Header):
         return header
     if not isinstance(header, Mapping):
-        fix = "give its .to_header()" if hasattr(header, "to_header") else ""
+        fix = "give the image's own header: a WCS has no beam and no unit" if hasattr(header, "to_header") else ""
         raise ArgumentError("header", kind_of(header), "a FITS header, or a mapping of its keywords to values", fix)
     cards = Header()
     with warnings.catch_warnings():

@@ -31,7 +31,7 @@ def negatives(columns: dict[str, np.ndarray], search: Search, sky: Sky, blank: s
         if name not in columns:
             continue
         np.negative(columns[name], out=columns[name])
-    clip = clip_of(search.stats, search.counts, search.image.spec) if search.levels is None or search.levels.clip else None
+    clip = clip_of(search.stats, search.counts, search.image) if search.levels is None or search.levels.clip else None
     with warnings.catch_warnings():
         # They are those of the sources' own catalogue.
         warnings.simplefilter("ignore")

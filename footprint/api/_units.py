@@ -123,6 +123,8 @@ def refuse_parts(array: Any, name: str, mask: str = "filled where its .mask is s
         deviation = getattr(array, "uncertainty_type", "std") == "std" or name != "noise"
         way = ".array" if deviation else ".represent_as(astropy.nddata.StdDevUncertainty).array"
         raise ArgumentError(name, kind_of(array), "a plain array", f"give its {way}")
+    if _is_of(kind, "astropy.io.fits.hdu"):
+        raise ArgumentError(name, kind_of(array), "an array", "give its .data")
     if not _is_of(kind, "astropy.nddata"):
         return
     lost = [part for part in ("mask", "uncertainty") if getattr(array, part, None) is not None]

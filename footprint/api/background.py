@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from footprint.api._arrays import Array, Memory, described, finished, output, shared, where
-from footprint.api._blank import blanked, unwrap
+from footprint.api._blank import blanked, unwrap, without_pixels
 from footprint.api._call import call, planned
 from footprint.api._image import foretold, from_file, host, see
 from footprint.api._sky import sky_of
@@ -101,7 +101,7 @@ def background(
         raise ArgumentError("out", "memory shared with another array", "arrays of their own")
     call("background", op, [seen.face], targets, plain.where(device), memory, on_plan=on_plan)
     if np.isnan(float(targets[1].data[0, 0])):
-        raise ArgumentError("image", f"{seen.spec} without a finite pixel", "at least one finite pixel")
+        raise without_pixels(seen)
     return finished(targets[0], given[0]), finished(targets[1], given[1])
 
 

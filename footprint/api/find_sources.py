@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from footprint.api._arrays import Memory, Progress, described, where
-from footprint.api._blank import blanked, check_blank, unwrap
+from footprint.api._blank import blanked, check_blank, unwrap, without_pixels
 from footprint.api._call import Face, Stream
 from footprint.api._catalogue import catalogue, check_noise
 from footprint.api._deblend import check_contrast, instead
@@ -267,8 +267,8 @@ def find_sources(
     if told is not None:
         told.end()
     if levels is not None and levels.mesh and any(np.isnan(value) for value in levels.typical.values()):
-        raise ShapeError("image", f"{seen.spec} without a finite pixel", "at least one finite pixel")
-    clip = clip_of(search.stats, search.counts, seen.spec) if levels is None or levels.clip else None
+        raise without_pixels(seen)
+    clip = clip_of(search.stats, search.counts, seen) if levels is None or levels.clip else None
     if clip is not None and levels is None:
         check_noise(clip, len(found.columns["flux"]))
     more = told_of | ({} if chosen is None else chosen.tell()) | (Pairs(search).part(found) if parted else {})

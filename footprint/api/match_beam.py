@@ -84,9 +84,9 @@ def match_beam(
     >>> made["BMAJ"], made["BMIN"]
     (0.008, 0.008)
     """
+    # An HDU has a shape, a list of them a length, and an NDData an array, which are none of an image.
+    refuse_parts(image, "image", keeps_unit=True)
     if not is_quantity(image) and not hasattr(image, "shape"):
-        # A list of HDUs has a length, and an NDData an array, which are no shape of an image.
-        refuse_parts(image, "image", keeps_unit=True)
         image = receive(image, "image").data
     shape, ones = _plane(np.shape(image), "image")
     mask = beam_mask(header, target, shape, str(image.unit) if is_quantity(image) else "")

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from footprint.api._arrays import Memory, described, where
-from footprint.api._blank import blanked
+from footprint.api._blank import blanked, without_pixels
 from footprint.api._call import call, planned
-from footprint.api._image import foretold, from_file, host, see
+from footprint.api._image import Image, foretold, from_file, host, see
 from footprint.api._recall import looks, recall, remember, replay
 from footprint.api._units import refuse_parts, unmasked
-from footprint.errors import ShapeError, flag
+from footprint.errors import flag
 from footprint.kernels.sigma_clip.contract import COUNT, HIGH, ITERATIONS, LOW, MEAN, MEDIAN, STD
 from footprint.ops.sigma_clip import SigmaClip, as_rows, check_maxiters, check_positive
 from footprint.plan.plan import Plan
@@ -110,13 +110,14 @@ def sigma_clip(
     op = _op(sigma, maxiters, strict)
     key = call("sigma_clip", op, [seen.face], [host(stats), host(counts)], seen.where(device), memory)
     remember(look, key, ArraySpec(stats.shape, "float64"))
-    return clip_of(stats, counts, seen.spec)
+    return clip_of(stats, counts, seen)
 
 
-def clip_of(stats: np.ndarray, counts: np.ndarray, image: ArraySpec | None) -> Clip:
+def clip_of(stats: np.ndarray, counts: np.ndarray, image: Image | None) -> Clip:
     """The clip's result, or an error where no pixel is finite."""
     if counts[COUNT] == 0:
-        raise ShapeError("image", f"{image} without a finite pixel", "at least one finite pixel")
+        assert image is not None
+        raise without_pixels(image)
     numbers = stats.tolist()
     found = numbers[MEAN], numbers[MEDIAN], numbers[STD], numbers[LOW], numbers[HIGH]
     return Clip(*found, int(counts[COUNT]), int(counts[ITERATIONS]))

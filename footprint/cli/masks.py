@@ -74,7 +74,7 @@ def open_mask(path: str, source: Any, mode: str) -> Any:
 
 def _matching(path: str, beam: tuple[float, float, float], source: Any, mode: str) -> Any:
     """The mask that gives an image a beam, by its header."""
-    from footprint.api._beam import beam_mask
+    from footprint.api._beam import WIDEST, beam_mask
 
     if mode != "same":
         raise ArgumentError("mode", repr(mode), "same, for a mask that is a beam")
@@ -84,5 +84,9 @@ def _matching(path: str, beam: tuple[float, float, float], source: Any, mode: st
         return beam_mask(source.header, beam, source.shape[-2:])
     except ArgumentError as error:
         if error.name == "target":
-            raise ArgumentError("mask", error.got if error.got is not beam else path, error.wanted, error.fix) from None
+            if error.got == repr(beam):
+                # What was typed is in other units, and in other words, than the function's.
+                wanted = f"a beam such as beam:12arcsec or beam:12x8,pa=30, the larger axis first, below {WIDEST:g} degrees"
+                raise ArgumentError("mask", repr(path), wanted) from None
+            raise ArgumentError("mask", error.got, error.wanted, error.fix) from None
         raise FormatError(source.path, f"has {error.got} in its header", f"wanted {error.wanted}") from None

@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 from footprint.api._axes import moved, sky_axes
+from footprint.api._flux import by_the_beam
 from footprint.api._header import add_history, beams_untold
 
 _BEAM = ("BMAJ", "BMIN", "BPA", "CASAMBM")
@@ -60,7 +61,7 @@ def filtered_header(
 
 def _per_beam(header: Any) -> bool:
     """Whether the values are."""
-    return "BEAM" in str(header.get("BUNIT", "")).upper()
+    return by_the_beam(str(header.get("BUNIT", "")))
 
 
 def _combined(header: Any, sigma: float) -> tuple[float, float] | None:

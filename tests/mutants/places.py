@@ -376,4 +376,25 @@ MUTANTS = [
         ("tests/unit/test_foreign_catalogues.py::test_places_of_a_join_may_be_eithers",),
         "of two places in a join the first counts",
     ),
+    Mutant(
+        "footprint/api/_blank.py",
+        "if _leaves_none(mask, weight):",
+        "if False:",
+        ("tests/unit/test_told_apart.py::test_who_leaves_no_pixel_is_named",),
+        "where a mask leaves no pixel the image is blamed",
+    ),
+    Mutant(
+        "footprint/api/_beam.py",
+        "if not by_the_beam(unit):",
+        'if "beam" not in unit.lower():',
+        ("tests/unit/test_told_apart.py::test_a_beam_that_is_spelt_by_its_first_letter",),
+        "a brightness by the beam keeps its numbers where the beam is one letter",
+    ),
+    Mutant(
+        "footprint/cli/masks.py",
+        "if error.got == repr(beam):",
+        "if False:",
+        ("tests/unit/test_told_apart.py::test_a_beam_of_the_shell_is_answered_in_its_words",),
+        "arcseconds are answered in degrees",
+    ),
 ]

@@ -75,8 +75,8 @@ def test_what_is_close(word, known, wanted):
         ("find_sources", "error", "noise= is what sigma= is a multiple of, too"),
         ("find_sources", "segmentation", 'numpy.empty(image.shape, "int32")'),
         ("find_sources", "nthresh", "by how much a part must stand out is contrast="),
-        ("find_sources", "wcs", "header=wcs.to_header()"),
-        ("match_beam", "wcs", "header=wcs.to_header()"),
+        ("find_sources", "wcs", "that is header= here, the image's own"),
+        ("match_beam", "wcs", "that is header= here, the image's own"),
         ("background", "mask", "give a numpy.ma array, or put numpy.nan where the image is masked"),
         ("background", "coverage_mask", "give a numpy.ma array, or put numpy.nan where the image is masked"),
         ("sigma_clip", "masked", "give a numpy.ma array, or put numpy.nan where the image is masked"),
@@ -163,8 +163,8 @@ def test_a_wcs_and_a_list_of_hdus_are_told_the_way_in():
     sky = wcs.WCS(naxis=2)
     sky.wcs.ctype = ["RA---TAN", "DEC--TAN"]
     for verb in (fp.find_sources, fp.background):
-        assert error_of(verb, IMAGE, header=sky).endswith("; give its .to_header().")
-    assert error_of(fp.match_beam, IMAGE, sky, "12arcsec").endswith("; give its .to_header().")
+        assert error_of(verb, IMAGE, header=sky).endswith("; give the image's own header: a WCS has no beam and no unit.")
+    assert error_of(fp.match_beam, IMAGE, sky, "12arcsec").endswith("; give the image's own header: a WCS has no beam and no unit.")
     hdus = fits.HDUList([fits.PrimaryHDU(IMAGE)])
     matched = lambda: fp.match_beam(hdus, {}, "12arcsec")
     for verb in (lambda: fp.convolve(hdus, MASK), lambda: fp.gaussian_filter(hdus, 1), lambda: fp.label(hdus), matched):
