@@ -89,6 +89,17 @@ def test_of_equal_passes_the_first_counts(device, seed, levels, connectivity):
             assert np.array_equal(apart(image, device, 1.2, 0.3, connectivity), wanted)
 
 
+def test_a_pass_down_over_an_edge_comes_after_those_up(device):
+    """A pixel is the pass to three summits: the middle one stands out where it meets the low one first, not beside the high one."""
+    image = np.zeros((4, 5), np.float32)
+    image[0, 1], image[0, 3], image[1, 2], image[2, 2], image[3, 2] = 100, 11.8, 10, 12, 1000
+    wanted, _, _ = reference(image, 1.0, 0.0, 2, 5, connectivity=8)
+    assert wanted.max() == 3
+    for rows in (2, 4):
+        with cut_into(rows):
+            assert np.array_equal(apart(image, device, 5, 2, 8), wanted)
+
+
 def test_a_higher_pass_takes_the_place_of_one_that_an_earlier_part_had(device):
     """Two ridges that meet low down in one part, and high up in another: their summits are one source."""
     image = np.zeros((12, 30), np.float32)

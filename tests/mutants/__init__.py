@@ -20,8 +20,8 @@ class Mutant(NamedTuple):
 
 
 ROOMS = (
-    "batch chips comfort edges files fourier hints iterative kept kernels labels lazy methods parts places plan rooms skies "
-    "sources steps sums threads"
+    "batch catalogues chips comfort edges files fourier hints iterative kept kernels labels lazy methods parts places "
+    "plan rooms skies sources steps sums threads"
 ).split()
 """The modules that have a list of them, ``MUTANTS``."""
 

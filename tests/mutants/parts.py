@@ -6,6 +6,7 @@ TEXT, TREE = "footprint/kernels/deblend/parts.knl", "footprint/kernels/deblend/t
 FILE = "tests/backend/test_gpu_deblend_parts.py::test_"
 CUT = (FILE + "equals_the_sorted_list_of_pixels_wherever_it_is_cut",)
 EQUAL = (FILE + "of_equal_passes_the_first_counts",)
+DOWN = (FILE + "a_pass_down_over_an_edge_comes_after_those_up",)
 LATER = (FILE + "a_higher_pass_takes_the_place_of_one_that_an_earlier_part_had",)
 MADE = (FILE + "all_that_is_made_of_sources_is_that_of_the_whole",)
 
@@ -20,7 +21,7 @@ MUTANTS = [
     on_a_gpu(TEXT, "live && component != k ? BASIN(k, PLACE)", "0 ? BASIN(k, PLACE)", "passes of earlier parts are forgotten"),
     on_a_gpu(TEXT, ", LIVE) = (i32)first;", ", LIVE) = 0;", "forests of earlier parts do not grow on", LATER),
     on_a_gpu(TEXT, " || BASIN(k, WAY) != way) return;", ") return;", "of the passes of one pixel any", EQUAL),
-    on_a_gpu(TEXT, "below ? 7 - side : 1 + side", "1 + side", "passes downwards over an edge are ranked as upward ones", EQUAL),
+    on_a_gpu(TEXT, "below ? 7 - side : 1 + side", "1 + side", "passes downwards over an edge are ranked as upward ones", DOWN),
     on_a_gpu(
         TEXT, "if (!reach && side && !nodes[x] && !seam[to]) continue;", "", "what climbs over an edge crosses to other islands"
     ),

@@ -4,7 +4,6 @@ from tests.mutants import Mutant
 
 _HAIR = ("tests/backend/test_local_deblend.py::test_what_stands_out_by_a_hair_is_not_passed_over",)
 _CELLS = ("tests/backend/test_local_deblend.py::test_what_is_told_from_the_cells_is_what_maps_of_them_tell",)
-_CORNERS = ("tests/backend/test_corners.py::test_parts_of_islands_that_edges_connect",)
 
 MUTANTS = [
     Mutant(
@@ -331,70 +330,5 @@ MUTANTS = [
         "others = min(planes, rows, few)",
         ("tests/backend/test_thin.py::test_lines_of_any_part_have_room",),
         "lines down the rows of many planes are written past the workspace",
-    ),
-    Mutant(
-        "footprint/kernels/deblend/climb.py",
-        "(v > best) & (corners | lower | left)",
-        "(v > best) & corners",
-        _CORNERS,
-        "a slanted summit is two",
-        plain=True,
-    ),
-    Mutant(
-        "footprint/kernels/deblend/passes.py",
-        "further = over[after] if beside | int(mine[after] != 0) else node",
-        "further = over[after]",
-        _CORNERS,
-        "islands that touch at a corner are one",
-        plain=True,
-    ),
-    Mutant(
-        "footprint/io/beams.py",
-        'if str(header.get(f"CTYPE{len(shape) - axis}", "")).strip().upper() == "STOKES":',
-        "if False:",
-        ("tests/unit/test_io_beams.py::test_a_plane_has_the_beam_of_its_channel_and_polarisation",),
-        "a polarisation counts as a channel, which has another's beam",
-    ),
-    Mutant(
-        "footprint/io/catalog.py",
-        ", use_names_over_ids=True",
-        "",
-        ("tests/unit/test_foreign_catalogues.py::test_selavys_columns_have_their_names",),
-        "columns are called by the IDs of a VOTable",
-    ),
-    Mutant(
-        "footprint/io/commented.py",
-        'made[name].unit = "deg"',
-        "pass",
-        ("tests/unit/test_foreign_catalogues.py::test_names_below_comments_are_those_of_columns_and_pybdsf_has_degrees",),
-        "degrees of PyBDSF are arcseconds",
-    ),
-    Mutant(
-        "footprint/api/_places.py",
-        "there = spelt.keys() - several",
-        "there = spelt.keys()",
-        ("tests/unit/test_foreign_catalogues.py::test_places_of_a_join_may_be_eithers",),
-        "of two places in a join the first counts",
-    ),
-    Mutant(
-        "footprint/api/_blank.py",
-        "if _leaves_none(mask, weight):",
-        "if False:",
-        ("tests/unit/test_told_apart.py::test_who_leaves_no_pixel_is_named",),
-        "where a mask leaves no pixel the image is blamed",
-    ),
-    Mutant(
-        "footprint/api/_beam.py",
-        "if not by_the_beam(unit):",
-        'if "beam" not in unit.lower():',
-        ("tests/unit/test_told_apart.py::test_a_beam_that_is_spelt_by_its_first_letter",),
-        "a brightness by the beam keeps its numbers where the beam is one letter",
-    ),
-    Mutant(
-        "footprint/cli/masks.py",
-        "if error.got == repr(beam):",
-        "if False:",
-        ("tests/unit/test_told_apart.py::test_a_beam_of_the_shell_is_answered_in_its_words",),
-        "arcseconds are answered in degrees",
     ),
 ]
