@@ -67,7 +67,9 @@ def check_image_out(image: str, plane: int | None, target: str, overwrite: bool,
 
 
 def tell_colours(reporter: Reporter, source: Any) -> None:
-    """Say how a source is read that may be meant otherwise: pages along several axes, a last axis of colours, or a palette."""
+    """Say how a source is read that may be meant otherwise: pages along several axes, colours, or a palette."""
+    if getattr(source, "lost", ""):
+        reporter.warn(source.lost)
     if getattr(source, "indexed", False):
         fix = "save it as RGB if its colours are meant"
         reporter.warn(f"{source.path}: has a palette; its numbers are filtered, and the palette is not kept; {fix}.")

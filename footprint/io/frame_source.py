@@ -10,11 +10,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from footprint.errors import FormatError, missing_extra
+from footprint.errors import FormatError, missing_extra, warn
 from footprint.io.formats import is_stored
 from footprint.io.frames import Frames, cast_into, existing_file, reading
 from footprint.io.image import Image, open_image, open_planes
 from footprint.io.kinds import called, suffixes
+from footprint.io.picture import check_depth
 from footprint.io.raw import RawFrames
 
 _PICTURES = ("png", "jpeg", "bmp")
@@ -24,6 +25,9 @@ _STAGED = 1 << 20
 # A decoder keeps frames that later ones refer to, 16 in H.264, some that wait for their turn, and tables beside each. Measured with
 # everything as large as it may be: 26 frames for H.264, 9 with its usual options, 5 to 7 for MPEG-4, FFV1 and VP9.
 _DECODED = 30
+# Pillow's modes that are luminance alone.
+_LUMINANCE = ("1", "L", "I", "F")
+_IN_COLOUR = "are in colour or transparent; their luminance is filtered; give each picture alone (PNG) if its colours are meant"
 
 
 class FrameSource:
@@ -37,12 +41,15 @@ class FrameSource:
         ``(n_frames, n_y, n_x)``, and the dtype in native byte order.
     header
         astropy's FITS header, None for other formats.
+    lost
+        A sentence on what frames have that is not filtered, empty where there is nothing.
     """
 
     path: str
     shape: tuple[int, int, int]
     dtype: np.dtype
     header: Any = None
+    lost: str = ""
 
     def read(self, number: int, out: np.ndarray) -> None:
         """Fill ``out`` ``(n_y, n_x)`` with a frame, cast to its dtype; frames are asked for in order."""
@@ -168,11 +175,15 @@ class Folder(FrameSource):
         )
         with _image(self._files[0]) as first:
             self.shape, self.dtype = (len(files), *first.shape), first.dtype
+            self.lost = f"{self.path}: its frames {_IN_COLOUR}." if getattr(first, "coloured", False) else ""
 
     def read(self, number: int, out: np.ndarray) -> None:
         """See `FrameSource`."""
         with _image(self._files[number]) as image:
             self._check(image.path, image.shape, image.dtype)
+            if getattr(image, "coloured", False) and not self.lost:
+                self.lost = f"{image.path}: this frame, and perhaps others, {_IN_COLOUR}."
+                warn(self.lost)
             image.read(slice(0, self.shape[1]), out)
 
     def host_bytes(self, dtype: Any) -> int:
@@ -186,14 +197,16 @@ class Folder(FrameSource):
 
 
 class Picture:
-    """A PNG, JPEG or BMP file as `Image` offers one: grey, or the luminance of its colours; 16 bits stay 16."""
+    """A PNG, JPEG or BMP file as `Image` offers one: grey, or the luminance of its colours; 16 bits of grey stay 16."""
 
     def __init__(self, path: Path) -> None:
         from PIL import Image as pillow
 
         self.path = str(existing_file(path, "an image"))
+        check_depth(self.path)
         with reading(path):
             self._file = pillow.open(path)
+            self.coloured = _has_colours(self._file)
         self.shape: tuple[int, int] = (self._file.height, self._file.width)
         # Other modes are colours, palettes and bits.
         self._grey = self._file.mode.startswith(("I", "F"))
@@ -214,6 +227,23 @@ class Picture:
 
     def __exit__(self, *error: object) -> None:
         self._file.close()
+
+
+def _has_colours(image: Any) -> bool:
+    """Whether one of Pillow's images is more than its luminance; a palette of greys is none of colours."""
+    if image.mode == "P":
+        palette = np.reshape(image.getpalette("RGB") or [], (-1, 3))
+        # Frames of a GIF are drawn over one another through what is transparent in them.
+        return bool((palette != palette[:, :1]).any()) or ("transparency" in image.info and image.format != "GIF")
+    return not (image.mode in _LUMINANCE or image.mode.startswith("I;16"))
+
+
+def _gif_has_colours(path: str) -> bool:
+    """Whether the first frame of a GIF is more than grey: PyAV makes colours of all."""
+    from PIL import Image as pillow
+
+    with reading(path), pillow.open(path) as image:
+        return _has_colours(image)
 
 
 def _image(path: Path) -> Image | Picture:
@@ -249,6 +279,8 @@ class Video(FrameSource):
             self._asked, self._container = 0, av.open(self.path)
             self._coming, stream = self._frames(self._container)
             self._bits = stream.format.padded_bits_per_pixel
+        if self.path.lower().endswith(".gif") and _gif_has_colours(self.path):
+            self.lost = f"{self.path}: its frames {_IN_COLOUR}."
         deep = max(component.bits for component in stream.format.components)
         # Kinds of luminance that every PyAV makes: what has 9 to 15 bits becomes 16, and goes back to its own by a shift.
         self._kind = "gray16le" if deep > 8 else "gray"

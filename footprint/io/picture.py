@@ -63,7 +63,7 @@ class Picture:
 
         self.path = os.fspath(path)
         existing_file(path, "a picture")
-        _check_depth(self.path)
+        check_depth(self.path)
         with reading(path, "the picture"):
             self._image = Image.open(path)
         self.info: dict[str, Any] = {str(name): value for name, value in self._image.info.items()}
@@ -207,7 +207,7 @@ def _orientation(image: Any) -> int:
     return found if 1 <= found <= 8 else 1
 
 
-def _check_depth(path: str) -> None:
+def check_depth(path: str) -> None:
     """Refuse colours of 16 bits: Pillow reads them as 8 without a word."""
     with open(path, "rb") as file:
         start = file.read(26)
