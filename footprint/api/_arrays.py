@@ -34,6 +34,8 @@ Progress = Callable[[int, int], None]
 
 # What NumPy makes arrays of that does not say so by an attribute; Pillow's images do by one of their own.
 _LIKE_ARRAYS = (list, tuple, int, float, memoryview, buffer)
+# What functions take of a file that take no open image.
+_MAPPED = 'numpy.load("FILE.npy", mmap_mode="r")'
 # Letters of what is shown as it was given.
 _LONG = 80
 
@@ -76,7 +78,7 @@ def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
     """See an argument as an array without a copy, from NumPy, CuPy, PyTorch, JAX or Numba; lists are copied."""
     library = array_kind(array)
     if library.later:
-        fix = "give its .compute(); if that does not fit into memory, write it to a file and open that"
+        fix = f"give its .compute(); if that does not fit into memory, write it to a file and give {_MAPPED}"
         raise ArgumentError(name, f"{kind_of(array)} of {library.name}, which is still to be computed", "an array in memory", fix)
     if library.labelled:
         if not hasattr(array, "data"):
@@ -105,6 +107,9 @@ def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
             # Tensors with a gradient, numbers that NumPy does not have, memory it cannot reach; arrays of JAX while it traces.
             got = f"{kind_of(array)} that is not handed over ({_line(error)})"
             raise ArgumentError(name, got, "an array of plain numbers in the host's memory") from error
+    elif hasattr(array, "host_bytes"):
+        # NumPy would read all of an open file, which no plan counts.
+        raise ArgumentError(name, kind_of(array), "an array", _as_array(array))
     elif hasattr(array, "__array__") or hasattr(array, "__array_interface__") or isinstance(array, _LIKE_ARRAYS):
         if isinstance(array, list | tuple):
             refuse_within(array, name)
@@ -164,8 +169,10 @@ def _wider(array: Any, name: str) -> str:
 
 def _as_array(thing: Any) -> str:
     """What makes an array of a thing; the ``data`` of a sparse one are only those that are not 0."""
-    found = next((word for word in ("toarray()", "todense()", "data", "array()") if hasattr(thing, word.rstrip("()"))), "")
-    return f"give its .{found}" if found else ""
+    words = ("toarray()", "todense()", "data", "array()")
+    found = next((word for word in words if callable(getattr(thing, word[:-2], None)) or hasattr(thing, word)), "")
+    mapped = f", or {_MAPPED}" if found and hasattr(thing, "host_bytes") else ""
+    return f"give its .{found}{mapped}" if found else ""
 
 
 def described(shape: Any, dtype: Any, name: str = "shape", kinds: str = ACCEPTED) -> tuple[ArraySpec, Given]:

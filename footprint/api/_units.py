@@ -69,6 +69,8 @@ def refuse_within(values: Any, name: str) -> None:
             if kind_of_library(one).later:
                 got = f"a list of {type(one).__name__}s that are still to be computed"
                 raise ArgumentError(name, got, "an array in memory", "dask.array.stack makes one of them; give its .compute()")
+            if hasattr(one, "host_bytes"):
+                raise ArgumentError(name, f"a list of {type(one).__name__}s", "an array", "give one array of what is in them")
             refuse_masked(one, name)
             refuse_more(one, name)
 

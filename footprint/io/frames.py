@@ -162,12 +162,17 @@ def row_range(rows: slice | None, n: int, name: str = "rows") -> tuple[int, int]
     return start, max(start, stop)
 
 
-def check_out(out: np.ndarray, shape: tuple[int, ...]) -> None:
-    """Raise ShapeError unless ``out`` can take a read of ``shape``."""
+def check_out(out: np.ndarray, shape: tuple[int, ...], dtype: Any) -> None:
+    """Raise ShapeError unless ``out`` can take a read of ``shape`` of what is stored as ``dtype``: smaller integers would wrap."""
     if out.shape != shape:
         raise ShapeError("out", f"shape {out.shape}", f"shape {shape}")
     if not out.flags.writeable:
         raise ShapeError("out", "a read-only array", "one that can be written")
+    if out.dtype.kind not in "fc" and not np.can_cast(dtype, out.dtype, "safe"):
+        held = np.dtype(dtype).name
+        raise ShapeError(
+            "out", f"dtype {out.dtype.name}", f"one that holds {held}", f"read it as {held}, then round, clip and cast"
+        )
 
 
 def runs(index: np.ndarray) -> Iterator[tuple[int, int, int]]:

@@ -67,25 +67,34 @@ class Image:
         rows
             Rows from 0, the first in the file.
         out
-            Any real dtype; where it is contiguous and of the image's dtype nothing is staged.
+            Floating-point, or of a dtype that holds the image's; where it is contiguous and of the image's nothing is staged.
 
         Raises
         ------
         ShapeError
-            ``out`` has another shape.
+            ``out`` has another shape, or integers that do not hold the image's numbers.
         FormatError
             The file is damaged.
         """
         r0, r1 = row_range(rows, self.shape[0])
-        check_out(out, (r1 - r0, self.shape[1]))
+        check_out(out, (r1 - r0, self.shape[1]), self.dtype)
         self._frames.read(self.plane, self.plane + 1, slice(r0, r1), out[None])
 
     def array(self) -> np.ndarray:
         """Return the whole image, new, in `dtype`."""
+        return self._whole(self.dtype)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """The same for NumPy, in the dtype it asks for; ArgumentError for ``copy=False``, as it is in a file."""
+        if copy is False:
+            raise ArgumentError("copy", copy, "None or True, as the image is in a file")
+        return self._whole(self.dtype if dtype is None else np.dtype(dtype))
+
+    def _whole(self, dtype: np.dtype) -> np.ndarray:
         try:
-            out = np.empty(self.shape, self.dtype)
+            out = np.empty(self.shape, dtype)
         except (MemoryError, ValueError) as error:
-            nbytes = format_bytes(self.shape[0] * self.shape[1] * self.dtype.itemsize)
+            nbytes = format_bytes(self.shape[0] * self.shape[1] * dtype.itemsize)
             problem = f"holds {self.shape[0]} x {self.shape[1]} pixels, {nbytes}, which do not fit into memory at once"
             raise FormatError(self.path, problem, "give a smaller one") from error
         self.read(slice(0, self.shape[0]), out)

@@ -157,7 +157,7 @@ class Channel:
     def read(self, rows: slice, out: np.ndarray) -> None:
         """Fill ``out`` ``(n_rows, n_x)``."""
         first, last = row_range(rows, self.shape[0])
-        check_out(out, (last - first, self.shape[1]))
+        check_out(out, (last - first, self.shape[1]), self.dtype)
         out[...] = self._picture.pixels[first:last, :, self._number]
 
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:

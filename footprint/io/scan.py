@@ -90,14 +90,15 @@ class Scan:
         rows
             Detector rows.
         out
-            Any real dtype, any strides; where it is contiguous and of the file's dtype nothing is staged.
+            Floating-point, or of a dtype that holds the file's; any strides. Where it is contiguous and of the file's dtype
+            nothing is staged.
         angles
             Projections to read, all by default.
 
         Raises
         ------
         ShapeError
-            ``out`` has another shape.
+            ``out`` has another shape, or integers that do not hold the file's numbers.
         FormatError
             The file is damaged.
         """
@@ -231,7 +232,7 @@ class Scan:
     def _read(self, group: Group, rows: slice, out: np.ndarray, which: slice | None = None) -> None:
         r0, r1 = row_range(rows, self.n_z)
         a0, a1 = row_range(which, len(group.index), "angles")
-        check_out(out, (a1 - a0, r1 - r0, self.n_x))
+        check_out(out, (a1 - a0, r1 - r0, self.n_x), group.frames.dtype)
         for at, start, stop in runs(group.index[a0:a1]):
             group.frames.read(start, stop, slice(r0, r1), out[at : at + stop - start])
 
