@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from footprint.errors import FormatError
 from footprint.io.coded import announced_zstd
 
 # Bytes taken or made at a time while they are counted, and the most that one block of Zstandard makes.
@@ -20,6 +21,9 @@ _PIECE, _ZSTD_BLOCK = 1 << 16, 1 << 17
 _BZ2 = 4 << 20
 # Codecs that make as many numbers as they are given, of other bytes at most. Others (pickle runs what it reads) are refused.
 _EVEN = {"adler32", "astype", "bitround", "crc32", "crc32c", "delta", "fixedscaleoffset", "fletcher32", "quantize"}
+# Those of them that put a sum of so many bytes before or after the others, and where, unless they say.
+_SUMS = {"adler32": "start", "crc32": "start", "crc32c": "end", "fletcher32": "end"}
+_SUM = 4
 _SAME = {"bytes", "shuffle", "transpose"}
 _DTYPES = ("dtype", "astype", "encode_dtype", "decode_dtype")
 
@@ -28,33 +32,44 @@ _TOO_MUCH = "it decodes to more than the {} bytes of its shape"
 Codec = Mapping[str, Any]
 
 
-def codec_of(told: Sequence[Any]) -> tuple[Codec | None, bool]:
-    """The codec of Zarr 2 or 3 that compresses, with its settings, and whether others change how many bytes there are."""
-    found: list[Codec] = []
+def codec_of(told: Sequence[Any], path: object) -> tuple[Codec | None, bool]:
+    """The codec of Zarr 2 or 3 that compresses, with its settings, and whether others change how many bytes there are.
+
+    ``start`` and ``end`` are bytes that stand before and after what it makes. FormatError for codecs that are not read here.
+    """
+    found: dict[str, Any] | None = None
     wider = False
     for each in told:
         name = str(each.get("id") or each["name"]).removeprefix("numcodecs.")
         settings = {**each, **(each.get("configuration") or {}), "id": name}
-        if name in _KNOWN:
-            found.append(settings)
+        problem = ""
+        if name in _KNOWN and found is not None:
+            problem = f"is compressed more than once, by {found['id']} and {name}, which is not read"
+        elif name in _KNOWN:
+            found = settings | {"start": 0, "end": 0}
         elif name not in _EVEN | _SAME:
-            raise ValueError(f"its codec {name} is not read, only {', '.join(_KNOWN)}")
+            problem = f"has the codec {name}, which is not read, only {', '.join(_KNOWN)}"
+        elif found is not None and name in _SUMS:
+            found["start" if settings.get("location", _SUMS[name]) == "start" else "end"] += _SUM
+        elif found is not None:
+            problem = f"is changed by {name} after it is compressed, which is not read"
         if any(np.dtype(settings[key]).kind not in "biuf" for key in _DTYPES if key in settings):
-            raise ValueError(f"its codec {name} makes something else than numbers")
+            problem = f"has the codec {name}, which makes something else than numbers"
+        if problem:
+            raise FormatError(path, problem, "write it by one of these codecs alone" if found is None else "write it by one codec")
         wider |= name in _EVEN
-    if len(found) > 1:
-        raise ValueError("it is compressed more than once")
-    return (found[0] if found else None), wider
+    return found, wider
 
 
 def check_made(codec: Codec | None, data: bytes, most: int) -> None:
     """Raise ValueError where data decode to more than so many bytes."""
     if codec is None:
         made = len(data)
-    elif codec["id"] in _PIECES:
-        made = _counted(_PIECES[codec["id"]](codec, data), most)
     else:
-        made = _SAID[codec["id"]](codec, data, most)
+        data = data[codec["start"] : max(len(data) - codec["end"], 0)]
+        made = (
+            _counted(_PIECES[codec["id"]](codec, data), most) if codec["id"] in _PIECES else _SAID[codec["id"]](codec, data, most)
+        )
     if made > most:
         raise ValueError(_TOO_MUCH.format(most))
 

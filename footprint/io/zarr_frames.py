@@ -80,7 +80,7 @@ class ZarrFrames(Ahead):
         self.path = str(path)
         with reading(path, "its description"):
             self._folder, self.about = _array_of(Path(path))
-            self._layout = layout = _layout(self._folder)
+            self._layout = layout = _layout(self._folder, path)
         shape = self.whole = layout.shape
         if len(shape) < 2 or layout.dtype.kind not in "biuf":
             raise FormatError(path, f"holds {layout.dtype} of shape {shape}, wanted numbers (n_z, n_y, n_x)")
@@ -274,8 +274,8 @@ class ZarrFrames(Ahead):
         return chunk[tuple(i % n for i, n in zip(lead, layout.chunks))].reshape(sizes)
 
 
-def _array_of(folder: Path) -> tuple[Path, dict[str, Any]]:
-    """The folder of the array, and the attributes of the group it belongs to."""
+def _array_of(folder: Path, series: bool = False) -> tuple[Path, dict[str, Any]]:
+    """The folder of the array, and the attributes of the group it belongs to, which may be the only ``series`` of another."""
     if (folder / ".zarray").is_file():
         return folder, _table(folder / ".zattrs")
     if (folder / ".zgroup").is_file():
@@ -287,13 +287,24 @@ def _array_of(folder: Path) -> tuple[Path, dict[str, Any]]:
         if found.get("node_type") == "array":
             return folder, about
         scales = (about.get("ome") or about).get("multiscales")
+    if not scales and not series and "bioformats2raw.layout" in (about.get("ome") or about):
+        return _array_of(_only_series(folder), True)
     names = [level["path"] for level in scales[0]["datasets"]] if scales else ["0"]
     array = (folder / names[0]).resolve()
     if folder.resolve() not in array.parents:
         raise FormatError(folder, f"names an array outside itself ({names[0]})", "give the array's own folder")
-    if not is_zarr(array):
+    if not (array / ".zarray").is_file() and _table(array / "zarr.json").get("node_type") != "array":
         raise FormatError(folder, "is a Zarr group without an image (no multiscales)", "give the folder of an array in it")
     return array, about
+
+
+def _only_series(folder: Path) -> Path:
+    """The folder of the one image of a group as bioformats2raw lays it out: a folder each, numbered."""
+    numbers = sorted(int(one.name) for one in folder.iterdir() if one.name.isdecimal() and is_zarr(one))
+    if len(numbers) != 1:
+        places = f"give the folder of one, {folder / str(numbers[0])} to {folder / str(numbers[-1])}" if numbers else ""
+        raise FormatError(folder, f"holds {len(numbers)} images (by bioformats2raw), wanted one", places)
+    return folder / str(numbers[0])
 
 
 def _table(path: Path) -> dict[str, Any]:
@@ -307,8 +318,8 @@ def _table(path: Path) -> dict[str, Any]:
     return found
 
 
-def _layout(folder: Path) -> _Layout:
-    """What the array's description says."""
+def _layout(folder: Path, path: object) -> _Layout:
+    """What the array's description says; ``path`` is what the user named."""
     index, summed, leads = 0, 0, False
     about = _table(folder / ".zarray")
     if about:
@@ -334,7 +345,8 @@ def _layout(folder: Path) -> _Layout:
             told, leads = inner["codecs"], inner.get("index_location") == "start"
             sums = [one["name"] for one in inner["index_codecs"][1:]]
             if len(codecs) > 1 or sums not in ([], ["crc32c"]):
-                raise ValueError("its shards, or their indices, are compressed as a whole")
+                problem = "has shards, or indices of them, that are compressed as a whole, which is not read"
+                raise FormatError(path, problem, "compress the chunks within them")
             if len(chunks) != len(shard) or min(chunks, default=0) < 1:
                 raise ValueError(f"shards of {shard} in chunks of {chunks}")
             # An offset and a length of every chunk.
@@ -345,7 +357,7 @@ def _layout(folder: Path) -> _Layout:
     if len(shape) != len(chunks) or min(shape, default=0) < 0:
         raise ValueError(f"shape {shape}, chunks {chunks}")
     words = {None: 0, "NaN": np.nan, "Infinity": np.inf, "-Infinity": -np.inf}
-    codec, wider = codec_of(told)
+    codec, wider = codec_of(told, path)
     fill = words.get(fill, fill)
     own = as_they_are and decoded_here(codec) and isinstance(fill, int | float)
     # Numbers may be stored in another dtype than they are read in.

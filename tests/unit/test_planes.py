@@ -354,8 +354,8 @@ def test_chunks_of_zarr_that_decode_to_more_than_they_declare_are_never_decoded(
         ([strings], "else than numbers"),
         ([{"id": "zlib"}] * 2, "more than once"),
     ):
-        with pytest.raises(ValueError, match=words):
-            codec_of(told)
+        with pytest.raises(fp.FormatError, match=f"a.zarr: .*{words}"):
+            codec_of(told, "a.zarr")
 
 
 @pytest.mark.parametrize("index", ["start", "end"])
