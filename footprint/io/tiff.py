@@ -86,7 +86,7 @@ class TiffFile(Ahead):
         page = series.keyframe
         apart = self._planes > 1 and page.planarconfig == 2 and len(series.shape) == 3 and len(several) == 1
         self._planes = page.samplesperpixel if apart else 1
-        if series.dtype is None or series.dtype.kind not in "iuf" or page.samplesperpixel != self._planes:
+        if series.dtype is None or series.dtype.kind not in "biuf" or page.samplesperpixel != self._planes:
             found = f"{series.dtype} pixels of {page.samplesperpixel} samples"
             fix = _remedy(page, sum(len(one.pages) for one in several)) if page.samplesperpixel > 1 else ""
             raise FormatError(self.path, f"holds {found}, wanted one grey value", fix)

@@ -1,0 +1,73 @@
+"""TIFF as other programs write it: one bit a pixel, white as 0, pages that are not there, and colours packed as JPEG does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tifffile
+from click.testing import CliRunner
+from PIL import Image
+
+import footprint as fp
+from footprint.cli.main import main
+from footprint.io.frame_source import open_source
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(line):
+    return CliRunner().invoke(main, line.split(), catch_exceptions=False)
+
+
+@pytest.fixture
+def bits(rng):
+    return rng.random((43, 37)) > 0.6
+
+
+def _written(bits, how):
+    """A file of the bits, by one of the two libraries that write such; Pillow's are read alike by Pillow."""
+    if isinstance(how, str):
+        Image.fromarray(bits).save("bits.tif", **({} if how == "raw" else {"compression": how}))
+        np.testing.assert_array_equal(np.asarray(Image.open("bits.tif")), bits)
+    else:
+        tifffile.imwrite("bits.tif", bits, **how)
+
+
+WAYS = ("raw", "group3", "group4", "tiff_lzw", "packbits", "tiff_adobe_deflate")
+HOW = ({}, {"rowsperstrip": 5}, {"compression": "zlib", "rowsperstrip": 7}, {"tile": (16, 16)}, {"photometric": "minisblack"})
+
+
+@pytest.mark.parametrize("how", [*WAYS, *HOW], ids=str)
+def test_one_bit_a_pixel_is_an_image_of_bool(how, folder, bits):
+    _written(bits, how)
+    with fp.open_image("bits.tif") as image:
+        assert image.dtype == bool and image.shape == bits.shape
+        np.testing.assert_array_equal(image.array(), bits)
+        for rows in slice(0, 1), slice(3, 20), slice(42, 43):
+            out = np.full((rows.stop - rows.start, 37), 7, np.float32)
+            image.read(rows, out)
+            np.testing.assert_array_equal(out, bits[rows])
+
+
+def test_a_stack_of_bits_is_one_of_frames(folder, rng):
+    frames = rng.random((5, 23, 37)) > 0.6
+    tifffile.imwrite("bits.tif", frames)
+    run("filter median bits.tif -o out.tif --size 3 --quiet")
+    want = np.stack([fp.median_filter(frame, 3, device="cpu") for frame in frames])
+    got = tifffile.imread("out.tif")
+    assert got.dtype == np.uint8 and np.array_equal(got, want)
+    with open_source("bits.tif") as stack:
+        assert stack.shape == frames.shape and stack.dtype == bool
+
+
+@pytest.mark.parametrize("how", ["group4", {}], ids=str)
+def test_bits_say_which_pixels_are_left_out(how, folder, bits, rng):
+    values = rng.standard_normal(bits.shape).astype("f4")
+    np.save("a.npy", values)
+    _written(bits, how)
+    run("convolve a.npy box:3 -o out.npy --masked bits.tif --quiet --device cpu")
+    np.testing.assert_array_equal(np.load("out.npy"), fp.convolve(values, "box:3", masked=bits, device="cpu"))
