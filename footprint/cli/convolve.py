@@ -216,7 +216,7 @@ def command(
         open_beside(masked=masked, weight=weight) as beside,
     ):
         options |= beside
-        tell_colours(reporter, source)
+        tell_colours(reporter, source, target)
         wanted, result, sums = _result(source, weights.shape, mode, dtype)
         stack = isinstance(source, FrameSource)
         options["result"] = wanted
@@ -270,7 +270,7 @@ def _rows(
 
     result = results[0]
     with (
-        create_image(target, result.shape, result.dtype, overwrite=overwrite, header=header) as writer,
+        create_image(target, result.shape, result.dtype, overwrite=overwrite, header=header, like=source) as writer,
         reporter.progress("convolving") as progress,
         reporter.measured(),
     ):
@@ -335,7 +335,7 @@ def _frames(
     shape = (source.shape[0], *result.shape)
     with (
         together(),
-        create_stack(target, shape, result.dtype, overwrite, header) as writer,
+        create_stack(target, shape, result.dtype, overwrite, header, source) as writer,
         reporter.progress("convolving") as progress,
         reporter.measured(),
     ):

@@ -139,14 +139,14 @@ def command(
     check_image_out(image, plane, target, overwrite, open_source)
     with open_source(image, plane) as source:
         stack = isinstance(source, FrameSource)
-        tell_colours(reporter, source)
+        tell_colours(reporter, source, target)
         dtype = result_dtype(name, source.dtype.str, how)
         reporter.warm(lambda: _load(name, source, options))
         header = _header(reporter, source, name, how, target)
         run, create = (_frames, cast(Any, create_stack)) if stack else (_rows, cast(Any, create_image))
         with (
             together(),
-            create(target, source.shape, dtype, overwrite=overwrite, header=header) as writer,
+            create(target, source.shape, dtype, overwrite=overwrite, header=header, like=source) as writer,
             reporter.progress("filtering") as progress,
             reporter.measured(),
         ):

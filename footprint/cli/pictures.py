@@ -66,13 +66,16 @@ def check_image_out(image: str, plane: int | None, target: str, overwrite: bool,
     check_image(target, overwrite)
 
 
-def tell_colours(reporter: Reporter, source: Any) -> None:
-    """Say how a source is read that may be meant otherwise: pages along several axes, colours, or a palette."""
+def tell_colours(reporter: Reporter, source: Any, target: str) -> None:
+    """Say how a source is read that may be meant otherwise: pages along several axes, colours, a palette, or white as 0."""
     if getattr(source, "lost", ""):
         reporter.warn(source.lost)
     if getattr(source, "indexed", False):
         fix = "save it as RGB if its colours are meant"
         reporter.warn(f"{source.path}: has a palette; its numbers are filtered, and the palette is not kept; {fix}.")
+    if getattr(source, "inverted", False) and not called(target, "tiff"):
+        fix = "give a name ending in .tif to keep that"
+        reporter.warn(f"{source.path}: has 0 as white; its numbers are filtered as they are, and {target} has 0 as black; {fix}.")
     whole = getattr(source, "whole", ())
     if len(whole) > 3:
         pages = " x ".join(map(str, whole[:-2]))

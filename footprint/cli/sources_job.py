@@ -192,19 +192,31 @@ def sinks(job: Job, planes: int, source: Any, overwrite: bool) -> Iterator[Calla
         for name, path in asked_for(job).items():
             if path is not None:
                 kind, cards = special.get(name, (dtype, header))
-                found[name] = stack.enter_context(_images(path, planes, source.shape, kind, overwrite, cards))
+                found[name] = stack.enter_context(_images(path, planes, source.shape, kind, overwrite, cards, _like(source, name)))
         yield lambda number: {name: one(number) for name, one in found.items()}
 
 
+def _like(source: Any, name: str) -> Any:
+    """What an image that is made of one has of it: pixels as large, but no step between planes, of which any may be chosen."""
+    from dataclasses import replace
+    from types import SimpleNamespace
+
+    scale = source.scale if source.scale is None else replace(source.scale, z=None)
+    # Labels are no light: 0 is where none of them is, whatever is white.
+    return SimpleNamespace(scale=scale, inverted=source.inverted and name != "labels")
+
+
 @contextmanager
-def _images(path: str, planes: int, shape: Any, dtype: str, overwrite: bool, header: Any) -> Iterator[Callable[[int], Any]]:
+def _images(
+    path: str, planes: int, shape: Any, dtype: str, overwrite: bool, header: Any, like: Any
+) -> Iterator[Callable[[int], Any]]:
     from footprint.io.image_writer import create_image, create_stack
 
     if planes == 1:
-        with create_image(path, shape, dtype, overwrite, header) as image:
+        with create_image(path, shape, dtype, overwrite, header, like=like) as image:
             yield lambda number: image
     else:
-        with create_stack(path, (planes, *shape), dtype, overwrite, header) as stack:
+        with create_stack(path, (planes, *shape), dtype, overwrite, header, like) as stack:
             yield lambda number: _Plane(stack, number)
 
 

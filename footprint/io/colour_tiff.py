@@ -9,6 +9,7 @@ import numpy as np
 
 from footprint.io.frames import existing_file, reading
 from footprint.io.kinds import begins
+from footprint.io.scale import of_dpi, of_tiff, tiff_tags
 from footprint.io.tiff_pages import open_tiff
 
 _RGB = 2
@@ -47,7 +48,7 @@ class ColourTiff:
     path, shape, dtype, channels, colours
         As a `Picture` has them.
     info
-        Its colour profile and which way is up, where it says so.
+        Its colour profile, which way is up, and pixels an inch along x and y, where it says so.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -58,12 +59,15 @@ class ColourTiff:
             self._series = _pages(self._file)
             page = self._series.keyframe
             profile, turned = page.tags.get("InterColorProfile"), page.tags.get(ORIENTATION)
+            scale = of_tiff(self._file, self._series)
         self.shape: tuple[int, int] = (page.shape[0], page.shape[1])
         self.dtype = np.dtype(self._series.dtype).newbyteorder("=")
         self.channels, self.colours = int(page.samplesperpixel), 3
         self.info: dict[str, Any] = {} if profile is None else {"icc_profile": bytes(profile.value)}
         if turned is not None and turned.value in range(1, 9):
             self.info["orientation"] = int(turned.value)
+        if scale is not None:
+            self.info["dpi"] = scale.dpi
         self._pixels: np.ndarray | None = None
 
     @property
@@ -103,5 +107,6 @@ def write_tiff(path: str | os.PathLike[str], pixels: np.ndarray, colours: int, i
         planarconfig="contig" if pixels.shape[2] > 1 else None,
         extrasamples=["unassalpha"] if pixels.shape[2] > colours else None,
         iccprofile=info.get("icc_profile"),
+        **tiff_tags(of_dpi(info), ()),
         extratags=[(ORIENTATION, "H", 1, info["orientation"], True)] if info.get("orientation", 1) != 1 else [],
     )

@@ -17,6 +17,7 @@ from footprint.io.image import Image, open_image, open_planes
 from footprint.io.kinds import called, suffixes
 from footprint.io.picture import check_depth
 from footprint.io.raw import RawFrames
+from footprint.io.scale import Scale, of_dpi
 
 _PICTURES = ("png", "jpeg", "bmp")
 _IMAGES = ("tiff", "fits", "npy", "hdf5", *_PICTURES)
@@ -41,6 +42,10 @@ class FrameSource:
         ``(n_frames, n_y, n_x)``, and the dtype in native byte order.
     header
         astropy's FITS header, None for other formats.
+    scale
+        Sizes of pixels, None where nothing is said of them.
+    inverted
+        Whether 0 is white.
     lost
         A sentence on what frames have that is not filtered, empty where there is nothing.
     """
@@ -49,6 +54,8 @@ class FrameSource:
     shape: tuple[int, int, int]
     dtype: np.dtype
     header: Any = None
+    scale: Scale | None = None
+    inverted: bool = False
     lost: str = ""
 
     def read(self, number: int, out: np.ndarray) -> None:
@@ -125,7 +132,8 @@ class Planes(FrameSource):
             # Every frame is read once: nothing is gained by holding what was decompressed.
             frames.lean()
         self.shape, self.dtype = frames.shape, np.dtype(frames.dtype)
-        self.indexed = getattr(frames, "indexed", False)
+        self.indexed, self.inverted = getattr(frames, "indexed", False), getattr(frames, "inverted", False)
+        self.scale = getattr(frames, "scale", None)
         self._plain = isinstance(getattr(frames, "raw", frames), RawFrames)
         row = self.shape[2] * self.dtype.itemsize
         self._piece = (min(self.shape[1], max(1, _STAGED // max(1, row))), self.shape[2])
@@ -175,6 +183,7 @@ class Folder(FrameSource):
         )
         with _image(self._files[0]) as first:
             self.shape, self.dtype = (len(files), *first.shape), first.dtype
+            self.scale, self.inverted = first.scale, first.inverted
             self.lost = f"{self.path}: its frames {_IN_COLOUR}." if getattr(first, "coloured", False) else ""
 
     def read(self, number: int, out: np.ndarray) -> None:
@@ -199,6 +208,8 @@ class Folder(FrameSource):
 class Picture:
     """A PNG, JPEG or BMP file as `Image` offers one: grey, or the luminance of its colours; 16 bits of grey stay 16."""
 
+    inverted = False
+
     def __init__(self, path: Path) -> None:
         from PIL import Image as pillow
 
@@ -206,7 +217,7 @@ class Picture:
         check_depth(self.path)
         with reading(path):
             self._file = pillow.open(path)
-            self.coloured = _has_colours(self._file)
+            self.coloured, self.scale = _has_colours(self._file), of_dpi(self._file.info)
         self.shape: tuple[int, int] = (self._file.height, self._file.width)
         # Other modes are colours, palettes and bits.
         self._grey = self._file.mode.startswith(("I", "F"))

@@ -168,7 +168,7 @@ def check_out(out: np.ndarray, shape: tuple[int, ...], dtype: Any) -> None:
         raise ShapeError("out", f"shape {out.shape}", f"shape {shape}")
     if not out.flags.writeable:
         raise ShapeError("out", "a read-only array", "one that can be written")
-    if out.dtype.kind not in "fc" and not np.can_cast(dtype, out.dtype, "safe"):
+    if out.dtype.kind not in "bfc" and not np.can_cast(dtype, out.dtype, "safe"):
         held = np.dtype(dtype).name
         raise ShapeError(
             "out", f"dtype {out.dtype.name}", f"one that holds {held}", f"read it as {held}, then round, clip and cast"

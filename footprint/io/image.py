@@ -22,6 +22,7 @@ from footprint.io.image_writer import ImageWriter, check_image, create_image
 from footprint.io.kinds import called, checked
 from footprint.io.picture import is_picture
 from footprint.io.raw import RawFrames
+from footprint.io.scale import Scale
 from footprint.units import format_bytes
 
 _OTHER_PICTURES = (".bmp", ".gif", ".webp", ".heic", ".avif", ".ppm", ".pgm")
@@ -67,7 +68,7 @@ class Image:
         rows
             Rows from 0, the first in the file.
         out
-            Floating-point, or of a dtype that holds the image's; where it is contiguous and of the image's nothing is staged.
+            Floating-point, bool, or of a dtype that holds the image's; where it is contiguous and of the image's nothing is staged.
 
         Raises
         ------
@@ -129,6 +130,16 @@ class Image:
     def indexed(self) -> bool:
         """Whether its numbers are shown in colours of a palette."""
         return bool(getattr(self._frames, "indexed", False))
+
+    @property
+    def inverted(self) -> bool:
+        """Whether 0 is white in it, as some TIFF files have it; its numbers are as they are stored."""
+        return bool(getattr(self._frames, "inverted", False))
+
+    @property
+    def scale(self) -> Scale | None:
+        """Sizes of pixels by what TIFF (its tags, ImageJ, OME) or OME-Zarr says; None where nothing is said."""
+        return getattr(self._frames, "scale", None)
 
     @property
     def unit(self) -> str:

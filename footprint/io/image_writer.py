@@ -17,6 +17,7 @@ from footprint.io.frames import described
 from footprint.io.kinds import called, suffixes
 from footprint.io.ome_zarr import ZarrSlices, check_ours, is_part
 from footprint.io.output import Output, check_output, writing
+from footprint.io.scale import check_ome, is_ome
 from footprint.io.told import attributes
 from footprint.io.volume import VolumeWriter
 
@@ -101,13 +102,15 @@ def create_image(
     overwrite: bool = False,
     header: Any = None,
     attrs: Mapping[str, Any] | None = None,
+    like: Any = None,
 ) -> ImageWriter:
     """Create an image ``(n_y, n_x)`` to be written by rows.
 
     Parameters
     ----------
     path
-        ``.fits .fit .fts``, ``.tif .tiff``, ``.npy``, HDF5 (``.h5 .hdf5 .hdf .nx .nxs``: ``entry/image/results/data``), or
+        ``.fits .fit .fts``, ``.tif .tiff`` (``.ome.tif .ome.tiff`` with OME-XML), ``.npy``, HDF5 (``.h5 .hdf5 .hdf .nx .nxs``:
+        ``entry/image/results/data``), or
         ``.zarr`` (OME-Zarr 0.4, of one slice).
     shape
         ``(n_y, n_x)``.
@@ -120,6 +123,9 @@ def create_image(
         length 1 that its image has.
     attrs
         How it was made; HDF5 keeps it as attributes of ``entry/image``, Zarr as ``footprint``, FITS as HISTORY.
+    like
+        An open image whose pixels are as large: its ``scale`` goes into TIFF and Zarr, and TIFF shows 0 as white where it does
+        (``inverted``).
 
     Returns
     -------
@@ -131,7 +137,7 @@ def create_image(
     FormatError
         The output exists, its folder is missing or read-only, or the disk is full.
     ArgumentError
-        Unknown suffix.
+        Unknown suffix, or a dtype that OME-TIFF lacks.
 
     Examples
     --------
@@ -144,7 +150,7 @@ def create_image(
     ['a.fits']
     """
     lengths, asked = described(shape, dtype, "(n_y, n_x)")
-    return ImageWriter(_writer(path, lengths, asked, overwrite, header, attrs))
+    return ImageWriter(_writer(path, lengths, asked, overwrite, header, attrs, like))
 
 
 def create_stack(
@@ -153,17 +159,18 @@ def create_stack(
     dtype: Any = "float32",
     overwrite: bool = False,
     header: Any = None,
+    like: Any = None,
 ) -> VolumeWriter:
     """Create a stack of images ``(n_frames, n_y, n_x)``, written frame by frame: TIFF pages, a FITS cube, ``.npy``, HDF5, OME-Zarr.
 
     Parameters and errors are those of `create_image`.
     """
     lengths, asked = described(shape, dtype, "(n_frames, n_y, n_x)")
-    return _writer(path, lengths, asked, overwrite, header, None)
+    return _writer(path, lengths, asked, overwrite, header, None, like)
 
 
 def _writer(
-    path: str | os.PathLike[str], shape: tuple[int, ...], asked: np.dtype, overwrite: bool, header: Any, attrs: Any
+    path: str | os.PathLike[str], shape: tuple[int, ...], asked: np.dtype, overwrite: bool, header: Any, attrs: Any, like: Any
 ) -> VolumeWriter:
     kind, stored = image_kind(path), _stored(asked)
     if min(shape) < 1:
@@ -172,10 +179,12 @@ def _writer(
         raise ShapeError("dtype", stored, "a real number type of at most 64 bits")
     if kind == "zarr":
         check_ours(path)
+    elif kind == "tiff":
+        check_ome(path, stored)
     out = Output(path, overwrite, math.prod(shape) * stored.itemsize, kind == "zarr", is_part)
     try:
         with writing(path):
-            sink = _create(kind, out.temporary, shape, stored, header, attributes(attrs))
+            sink = _create(kind, out.temporary, shape, stored, header, attributes(attrs), like, is_ome(path))
     except BaseException:
         out.discard()
         raise
@@ -183,7 +192,10 @@ def _writer(
     return VolumeWriter(Path(path), frames, stored, out, sink)
 
 
-def _create(kind: str, path: Path, shape: tuple[int, ...], dtype: np.dtype, header: Any, attrs: Mapping[str, Any]) -> Any:
+def _create(
+    kind: str, path: Path, shape: tuple[int, ...], dtype: np.dtype, header: Any, attrs: Mapping[str, Any], like: Any, ome: bool
+) -> Any:
+    scale = getattr(like, "scale", None)
     if kind == "fits":
         from footprint.io import fits
 
@@ -191,14 +203,14 @@ def _create(kind: str, path: Path, shape: tuple[int, ...], dtype: np.dtype, head
     if kind == "tiff":
         from footprint.io import tiff
 
-        return tiff.create(path, shape, dtype)
+        return tiff.create(path, shape, dtype, None, scale, bool(getattr(like, "inverted", False)), ome)
     if kind == "npy":
         from footprint.io import npy
 
         return npy.create(path, shape, dtype)
     if kind == "zarr":
         slices, n_y, n_x = (1, *shape)[-3:]
-        return ZarrSlices(path, (slices, n_y, n_x), dtype, attrs)
+        return ZarrSlices(path, (slices, n_y, n_x), dtype, attrs, scale=scale)
     from footprint.io import hdf5
 
     return hdf5.create_array(path, shape, dtype, attrs, "image")

@@ -19,6 +19,7 @@ from footprint.errors import FormatError
 from footprint.io.about import plain_table
 from footprint.io.durable import durable
 from footprint.io.raw import RawFrames, writing_bytes
+from footprint.io.scale import Scale
 from footprint.io.zarr_chunks import chunk_file, lay_out, put_chunk, write_table
 from footprint.io.zarr_levels import make_levels
 
@@ -88,6 +89,8 @@ class ZarrSlices:
         Of resolution, each half as fine as the one before.
     form
         Of Zarr: 2 or 3.
+    scale
+        Sizes of pixels, where they are known by another file.
     """
 
     def __init__(
@@ -99,13 +102,14 @@ class ZarrSlices:
         compression: str = "none",
         levels: int = 1,
         form: int = 2,
+        scale: Scale | None = None,
     ) -> None:
         self._form = form
         self._folder, self._shape, self._dtype = folder, shape, dtype.newbyteorder("=")
         self._packing, self._levels = compression, levels
         self._tall = _tall(shape, dtype, compression, levels)
         self._waiting: set[Path] = set()
-        scales, own = _scales(about, levels), plain_table(about)
+        scales, own = _scales(about, levels, scale), plain_table(about)
         if form == 3:
             said = {"ome": {"version": FORMATS[3], "multiscales": [scales]}, "footprint": own}
             write_table(folder / "zarr.json", {"zarr_format": 3, "node_type": "group", "attributes": said})
@@ -191,20 +195,22 @@ class ZarrSlices:
         make_levels(self._folder, self._levels)
 
 
-def _scales(about: Mapping[str, Any], levels: int) -> dict[str, Any]:
+def _scales(about: Mapping[str, Any], levels: int, scale: Scale | None) -> dict[str, Any]:
     """Levels of resolution: axes, and pixels where their size is known; a coarse one's centre lies amid those it is the mean of."""
     size = about.get("pixel_size")
-    known = isinstance(size, int | float) and size > 0
-    unit = {"unit": "centimeter"} if known else {}
-    pixel = float(size) if known else 1.0  # type: ignore[arg-type]
+    if isinstance(size, int | float) and size > 0:
+        scale = Scale(float(size), float(size), float(size), "centimeter")
+    # An axis without a unit counts its pixels.
+    sizes = [None] * 3 if scale is None else [scale.z, scale.y, scale.x]
+    axes = [{"name": name, "type": "space"} for name in "zyx"]
     datasets = []
+    for axis, known in zip(axes, sizes):
+        if known is not None and scale is not None:
+            axis["unit"] = scale.unit
     for level in range(levels):
-        places: list[dict[str, Any]] = [{"type": "scale", "scale": [pixel * 2**level] * 3}]
+        pixels = [1.0 if known is None else known for known in sizes]
+        places: list[dict[str, Any]] = [{"type": "scale", "scale": [pixel * 2**level for pixel in pixels]}]
         if level:
-            places.append({"type": "translation", "translation": [pixel * (2**level - 1) / 2] * 3})
+            places.append({"type": "translation", "translation": [pixel * (2**level - 1) / 2 for pixel in pixels]})
         datasets.append({"path": str(level), "coordinateTransformations": places})
-    return {
-        "name": str(about.get("sample", "volume")),
-        "axes": [{"name": name, "type": "space", **unit} for name in "zyx"],
-        "datasets": datasets,
-    }
+    return {"name": str(about.get("sample", "volume")), "axes": axes, "datasets": datasets}

@@ -16,6 +16,7 @@ from footprint.io.colour_tiff import ORIENTATION, ColourTiff, is_colour, write_t
 from footprint.io.frames import check_out, existing_file, reading, row_range
 from footprint.io.kinds import called, suffixes
 from footprint.io.output import check_output, output
+from footprint.io.scale import dpi_for
 
 # What Pillow calls them; TIFF is written without it.
 _KINDS = {"png": "PNG", "jpeg": "JPEG"}
@@ -135,7 +136,8 @@ def save(picture: Picture | ColourTiff, target: str | os.PathLike[str], pixels: 
             return
         from PIL import Image
 
-        info = {name: picture.info[name] for name in ("icc_profile", "exif") if name in picture.info}
+        info: dict[str, Any] = {name: picture.info[name] for name in ("icc_profile", "exif") if name in picture.info}
+        info |= dpi_for(kind, picture.info)
         if "exif" not in info and picture.info.get("orientation", 1) != 1:
             told = Image.Exif()
             told[ORIENTATION] = picture.info["orientation"]

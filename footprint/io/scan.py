@@ -90,7 +90,7 @@ class Scan:
         rows
             Detector rows.
         out
-            Floating-point, or of a dtype that holds the file's; any strides. Where it is contiguous and of the file's dtype
+            Floating-point, bool, or of a dtype that holds the file's; any strides. Where it is contiguous and of the file's dtype
             nothing is staged.
         angles
             Projections to read, all by default.

@@ -20,6 +20,7 @@ from footprint.io.frames import cast_into, existing_file, reading
 from footprint.io.kept import Ahead
 from footprint.io.kinds import begins, called
 from footprint.io.raw import RawFrames
+from footprint.io.scale import Scale, of_tiff, tiff_tags
 from footprint.io.tiff_bands import Bands
 from footprint.io.tiff_pages import open_tiff
 
@@ -59,6 +60,8 @@ class TiffFile(Ahead):
         The shape with all axes of its pages.
     indexed
         Whether its numbers are shown in colours of a palette.
+    inverted
+        Whether 0 is white in it.
     """
 
     def __init__(self, path: str | os.PathLike[str], planes: bool = False, several: bool = False) -> None:
@@ -100,6 +103,7 @@ class TiffFile(Ahead):
                 where = f"page {other.keyframe.index}, counted from 0"
                 raise FormatError(self.path, f"holds pages that differ: {found} ({where})", "wanted pages of one size and dtype")
         self.indexed = page.photometric == tifffile.PHOTOMETRIC.PALETTE and not _is_grey(page.colormap)
+        self.inverted = page.photometric == tifffile.PHOTOMETRIC.MINISWHITE
         # One series is asked page by page: a list of its pages would parse them all.
         self._pages: Any = series.pages if len(several) == 1 else [page for one in several for page in one.pages]
         n_pages = len(self._pages) if len(several) > 1 else math.prod(shape[:-2])
@@ -167,6 +171,11 @@ class TiffFile(Ahead):
             start, stop = max(rows.start, first), min(rows.stop, first + bands.high)
             found = bands.band(i // self._planes, page, i % self._planes, at)
             cast_into(out[start - rows.start : stop - rows.start], found[start - first : stop - first])
+
+    @property
+    def scale(self) -> Scale | None:
+        """Sizes of its pixels, None where it says nothing, or nothing that makes sense."""
+        return of_tiff(self._tiff, self._tiff.series[0])
 
     def tags(self) -> list[tuple[str, Any]]:
         """What the first page says in words and single numbers."""
@@ -294,26 +303,32 @@ def _count(path: Path) -> int:
 
 
 def create(
-    path: str | os.PathLike[str], shape: tuple[int, ...], dtype: np.dtype, about: Mapping[str, Any] | None = None
+    path: str | os.PathLike[str],
+    shape: tuple[int, ...],
+    dtype: np.dtype,
+    about: Mapping[str, Any] | None = None,
+    scale: Scale | None = None,
+    inverted: bool = False,
+    ome: bool = False,
 ) -> RawFrames:
     """Create an uncompressed TIFF (BigTIFF from 4 GB on) of zeros, whose pages can be written in any order.
 
-    ``about`` says how it was made, as JSON in the first page's description.
+    ``about`` says how it was made, as JSON in the first page's description; or ``scale`` how large pixels are, with OME-XML where
+    ``ome`` is asked for. ``inverted`` says that 0 is white.
     """
     nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
     # A page costs about 300 bytes of tags; the offsets of a classic TIFF end at 4 GiB.
     big = nbytes + 512 * int(np.prod(shape[:-2], dtype=np.int64)) > (1 << 32) - (1 << 25)
-    offset, _ = tifffile.imwrite(
-        path,
-        data=None,
-        shape=shape,
-        dtype=dtype,
-        bigtiff=big,
-        photometric="minisblack",
-        returnoffset=True,
-        align=max(16, starts(nbytes)),
-        **_tags(about or {}),
-    ) or (None, None)
+    with tifffile.TiffWriter(path, bigtiff=big, ome=ome) as file:
+        offset, _ = file.write(
+            data=None,
+            shape=shape,
+            dtype=dtype,
+            photometric="miniswhite" if inverted else "minisblack",
+            returnoffset=True,
+            align=max(16, starts(nbytes)),
+            **(_tags(about) if about else tiff_tags(scale, shape, ome)),
+        ) or (None, None)
     if offset is None:
         raise FormatError(path, f"a TIFF of shape {shape} cannot be laid out", "write .h5 instead")
     frames = (int(np.prod(shape[:-2], dtype=np.int64)), shape[-2], shape[-1])
@@ -322,8 +337,6 @@ def create(
 
 def _tags(about: Mapping[str, Any]) -> dict[str, Any]:
     """Provenance as tifffile takes it: JSON in the description, the program, and pixels a centimetre."""
-    if not about:
-        return {}
     said = plain_table(about)
     tags: dict[str, Any] = {"metadata": said, "software": str(about.get("program", "footprint"))}
     size = about.get("pixel_size")

@@ -16,6 +16,7 @@ from footprint.errors import FormatError, missing_extra
 from footprint.io.frames import cast_into, reading
 from footprint.io.kept import Ahead
 from footprint.io.raw import RawFrames
+from footprint.io.scale import Scale, of_ome_zarr
 from footprint.io.zarr_codecs import Codec, check_made, codec_of, decode, decoded_here, decoding_bytes
 
 _MARKS = (".zarray", ".zgroup", "zarr.json")
@@ -95,6 +96,14 @@ class ZarrFrames(Ahead):
         # And the last that was decoded, with its place: rows that are looked at one by one are mostly of the same.
         self._last: tuple[tuple[Any, ...], np.ndarray] | None = None
         self._library = None if layout.plain or layout.own else _by_library(self._folder)
+
+    @property
+    def scale(self) -> Scale | None:
+        """Sizes of its pixels by the group's axes, None where they say nothing, or nothing that makes sense."""
+        try:
+            return of_ome_zarr(self.about, self.whole)
+        except (AttributeError, KeyError, IndexError, TypeError, ValueError):
+            return None
 
     def files(self) -> list[str]:
         """Its description and every chunk."""

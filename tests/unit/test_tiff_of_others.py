@@ -71,3 +71,31 @@ def test_bits_say_which_pixels_are_left_out(how, folder, bits, rng):
     _written(bits, how)
     run("convolve a.npy box:3 -o out.npy --masked bits.tif --quiet --device cpu")
     np.testing.assert_array_equal(np.load("out.npy"), fp.convolve(values, "box:3", masked=bits, device="cpu"))
+
+
+@pytest.mark.parametrize("job", ["filter median in.tif --size 3", "convolve in.tif box:3 --boundary nearest"])
+@pytest.mark.parametrize("target", ["out.tif", "out.ome.tif"])
+def test_white_as_0_stays_so_in_tiff_and_is_told_elsewhere(job, target, folder, rng):
+    values = rng.integers(0, 256, (2, 12, 10)).astype("u1")
+    for some, more in (values[0], ""), (values, ""), (values, " --plane 1"):
+        for shown in "miniswhite", "minisblack":
+            tifffile.imwrite("in.tif", some, photometric=shown)
+            result = run(f"{job} -o {target} --overwrite{more}")
+            assert "as white" not in result.stderr
+            with tifffile.TiffFile(target) as file:
+                assert file.pages[0].photometric.name == shown.upper() and file.series[0].ndim == some.ndim - bool(more)
+            told = run(f"{job} -o out.npy --overwrite{more}").stderr
+            assert ("in.tif: has 0 as white; its numbers are filtered as they are, and out.npy has 0 as black" in told) == (
+                shown == "miniswhite"
+            )
+            with open_source("in.tif", 0) as image:
+                assert image.inverted == (shown == "miniswhite") and np.array_equal(image.array(), some.reshape(-1, 12, 10)[0])
+
+
+def test_labels_of_what_has_0_as_white_are_shown_as_labels(folder, rng):
+    values = rng.standard_normal((40, 50)).astype("f4")
+    values[10:13, 20:22] += 50
+    tifffile.imwrite("in.tif", values, photometric="miniswhite")
+    run("sources in.tif -o a.ecsv --segmentation labels.tif --background mesh --save-noise noise.tif --device cpu --quiet")
+    for name, shown in ("labels.tif", "MINISBLACK"), ("noise.tif", "MINISWHITE"):
+        assert tifffile.TiffFile(name).pages[0].photometric.name == shown

@@ -31,7 +31,7 @@ def test_numpy_makes_an_array_of_its_pixels(image):
         np.asarray(opened, np.uint8)
 
 
-@pytest.mark.parametrize("kind", ["u1", "i2", "i1", "?"])
+@pytest.mark.parametrize("kind", ["u1", "i2", "i1"])
 def test_rows_are_not_read_into_integers_that_do_not_hold_them(kind, image):
     opened, _ = image
     out = np.ones((3, 30), kind)
@@ -40,7 +40,7 @@ def test_rows_are_not_read_into_integers_that_do_not_hold_them(kind, image):
     assert (out == 1).all()
 
 
-@pytest.mark.parametrize("kind", ["u2", ">u2", "u4", "i4", "i8", "f2", "f4", "f8"])
+@pytest.mark.parametrize("kind", ["u2", ">u2", "u4", "i4", "i8", "f2", "f4", "f8", "?"])
 def test_rows_are_read_into_what_holds_them_and_into_floating_point(kind, image):
     opened, values = image
     out = np.ones((3, 30), kind)
