@@ -56,7 +56,7 @@ def plan_only(
     image: str,
     mask: str,
     target: str | None,
-    plane: int | None,
+    plane: int | tuple[int, ...] | None,
     depth: int | None,
     dtype: str | None,
     mode: str,
@@ -150,7 +150,7 @@ def _meant(source: Any, mask: Any, options: dict[str, Any]) -> str:
 def command(
     image: str,
     mask: str,
-    plane: int | None,
+    plane: int | tuple[int, ...] | None,
     depth: int | None,
     dtype: str | None,
     mode: str,

@@ -61,7 +61,7 @@ def plan_only(
     name: str,
     image: str,
     target: str | None,
-    plane: int | None,
+    plane: int | tuple[int, ...] | None,
     boundary: str,
     cval: float,
     memory: str | None,
@@ -92,7 +92,7 @@ def plan_only(
 def command(
     name: str,
     image: str,
-    plane: int | None,
+    plane: int | tuple[int, ...] | None,
     boundary: str,
     cval: float,
     target: str,
@@ -174,7 +174,13 @@ def _frames(name: str, source: Any, writer: Any, options: dict[str, Any]) -> Non
 
 
 def _picture(
-    reporter: Reporter, name: str, image: str, plane: int | None, target: str, overwrite: bool, options: dict[str, Any]
+    reporter: Reporter,
+    name: str,
+    image: str,
+    plane: int | tuple[int, ...] | None,
+    target: str,
+    overwrite: bool,
+    options: dict[str, Any],
 ) -> None:
     """Every colour of a picture."""
     from footprint.api.filter_rows import filter_rows

@@ -26,11 +26,14 @@ class Job(click.Command):
         return parser
 
 
-def _one_plane(_ctx: click.Context, _param: click.Parameter, value: str | int | None) -> int | None:
+def _one_plane(_ctx: click.Context, _param: click.Parameter, value: str | int | None) -> int | tuple[int, ...] | None:
     try:
-        return None if value is None else int(value)
+        if value is None or isinstance(value, int) or "," not in value:
+            return None if value is None else int(value)
+        return tuple(int(word) for word in value.split(","))
     except ValueError:
-        raise ArgumentError("--plane", repr(value), "the number of one plane", "leave --plane out for all of them") from None
+        wanted = "the number of one plane, or one for each axis before the last two, as 1,0"
+        raise ArgumentError("--plane", repr(value), wanted, "leave --plane out for all of them") from None
 
 
 plane_option = click.option(
@@ -38,6 +41,6 @@ plane_option = click.option(
     metavar="N",
     callback=_one_plane,
     default=None,
-    help="One plane of a cube or a stack, counted from 0 (default: all).",
+    help="One plane of a cube or a stack, counted from 0, or 2,0: one along each axis (default: all).",
 )
 """``--plane`` of a job that takes one plane or all of them."""

@@ -35,7 +35,9 @@ def _first_colour(image: str) -> Iterator[Channel]:
         yield channel(picture, 0)
 
 
-def open_input(image: str, plane: int | None, otherwise: Callable[[str, int | None], Any]) -> AbstractContextManager[Any]:
+def open_input(
+    image: str, plane: int | tuple[int, ...] | None, otherwise: Callable[[str, Any], Any]
+) -> AbstractContextManager[Any]:
     """What a job reads, for its plan: a picture's first colour, as all are done alike, or what ``otherwise`` opens."""
     from footprint.io.picture import is_picture
 
@@ -54,7 +56,9 @@ def refuse(**options: Any) -> None:
             raise ArgumentError(name, value, "nothing for a picture", fix)
 
 
-def check_image_out(image: str, plane: int | None, target: str, overwrite: bool, open_source: Callable[..., Any]) -> None:
+def check_image_out(
+    image: str, plane: int | tuple[int, ...] | None, target: str, overwrite: bool, open_source: Callable[..., Any]
+) -> None:
     """Raise where the result of what is no picture cannot be written; who asks for a picture is first told why there is none."""
     from footprint.io.image_writer import check_image
 

@@ -55,14 +55,14 @@ def planes_of(image: str, plane: int | str | None) -> dict[int, tuple[int, ...] 
     """The planes of a file that are looked at, by their numbers in it, as `open_image` takes them."""
     from footprint.io.image import open_planes
 
-    if not isinstance(plane, str):
-        return {plane or 0: plane}
+    if plane is None:
+        return {0: None}
     _, frames, shape, _ = open_planes(image)
     frames.close()
     places = list(np.ndindex(*shape[:-2])) if len(shape) > 2 else [None]
     if plane == "all":
         return dict(enumerate(places))
-    numbers = _numbers(plane, len(places))
+    numbers = _numbers(str(plane), len(places))
     if not numbers or numbers[-1] >= len(places):
         got = f"{plane}, of which none is a plane" if not numbers else f"{plane}, which names plane {numbers[-1]}"
         raise ArgumentError("--plane", got, f"planes from 0 to {len(places) - 1}, as {image} has them")

@@ -88,7 +88,7 @@ class FrameSource:
             raise FormatError(name, f"is {words[0]}, the first frame is {words[1]}", "frames are of one size and dtype")
 
 
-def open_source(path: str | os.PathLike[str], plane: int | None = None) -> Image | FrameSource:
+def open_source(path: str | os.PathLike[str], plane: int | tuple[int, ...] | None = None) -> Image | FrameSource:
     """Open one image, or a stack of them where there are several and no ``plane`` is asked for.
 
     Parameters
@@ -97,7 +97,7 @@ def open_source(path: str | os.PathLike[str], plane: int | None = None) -> Image
         What `open_image` takes; a TIFF file of many pages, a FITS cube, or a ``.npy`` file or dataset of three dimensions; a folder
         of images, in the order of the numbers in their names; a video.
     plane
-        Which plane of a cube, to have one image.
+        Which plane of a cube, as `open_image` takes it, to have one image.
 
     Raises
     ------

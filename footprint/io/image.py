@@ -271,6 +271,7 @@ def _plane_number(path: str, shape: tuple[int, ...], plane: int | tuple[int, ...
     if len(chosen) != len(lead) or any(not 0 <= p < n for p, n in zip(chosen, lead)):
         wanted = ", ".join(f"0 to {n - 1}" for n in lead) or "0"
         if len(lead) > 1 and not isinstance(plane, tuple):
-            wanted = f"0 to {math.prod(lead) - 1}, or {wanted}"
-        raise ArgumentError("plane", plane, f"{wanted} for the shape {shape}")
+            wanted = f"0 to {math.prod(lead) - 1}, or one of each of {wanted},"
+        got = ",".join(map(str, plane)) if isinstance(plane, tuple) else plane
+        raise ArgumentError("plane", got, f"{wanted} for the shape {shape}")
     return int(np.ravel_multi_index(chosen, lead))

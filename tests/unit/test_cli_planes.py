@@ -72,7 +72,7 @@ def test_planes_of_several_axes_are_counted_as_all_of_them_are(shell, words, num
         ("0:6:0", "numbers counted from 0 and ranges"),
         ("-2:", "numbers counted from 0 and ranges"),
         ("1,", "numbers counted from 0 and ranges"),
-        ("9", "wanted 0 to 5"),
+        ("9", "got 9, which names plane 9, wanted planes from 0 to 5"),
     ],
 )
 def test_other_planes_are_one_sentence(shell, words, said):
@@ -83,7 +83,25 @@ def test_other_planes_are_one_sentence(shell, words, said):
 @pytest.mark.parametrize("job", [("filter", "median", "one.fits"), ("convolve", "one.fits", "box:3")])
 def test_where_one_plane_or_all_are_taken_a_range_is_told_so(shell, job):
     code, _, err = shell(*job, "--plane", "0:3", "-o", "m.fits")
-    assert code == 2 and "--plane: got '0:3', wanted the number of one plane; leave --plane out for all of them." in err
+    assert code == 2 and "--plane: got '0:3', wanted the number of one plane, or one for each axis" in err
+    assert "leave --plane out for all of them" in err
+
+
+@pytest.mark.parametrize("job", [("filter", "median", "cube.fits", "--size", 3), ("convolve", "cube.fits", "box:3")])
+def test_one_plane_by_its_place_along_each_axis(shell, job):
+    assert shell(*job, "--plane", 7, "-o", "want.npy")[0] == 0
+    assert shell(*job, "--plane", "1,1", "-o", "got.npy")[0] == 0
+    np.testing.assert_array_equal(np.load("got.npy"), np.load("want.npy"))
+    assert shell("plan", *job, "--plane", "1,1")[0] == 0
+    code, _, err = shell(*job, "--plane", 99, "-o", "m.npy")
+    assert code == 2 and "--plane: got 99, wanted 0 to 11, or one of each of 0 to 1, 0 to 5, for the shape" in err
+    # As that says; what there is none of is refused alike.
+    for words, said in ("1,6", "got 1,6, wanted 0 to 1, 0 to 5 for"), ("1,2,3", "got 1,2,3, wanted"), ("1,x", "one for each axis"):
+        code, _, err = shell(*job, "--plane", words, "-o", "m.npy")
+        assert code == 2 and said in err, err
+    # A search takes several planes, and says only what it takes.
+    code, _, err = shell("sources", "cube.fits", "--plane", 99, "-o", "c.ecsv")
+    assert code == 2 and "--plane: got 99, which names plane 99, wanted planes from 0 to 11" in err
 
 
 def test_a_number_for_a_map_makes_the_threshold_absolute(shell):
