@@ -23,7 +23,6 @@ from footprint.errors import FormatError
 from footprint.io.coded import (
     BITSHUFFLE,
     DEFLATE,
-    FLETCHER32,
     INFLATING,
     SHUFFLE,
     Bitshuffled,
@@ -32,6 +31,7 @@ from footprint.io.coded import (
     as_it_is,
     end_of,
     inflated,
+    last_of,
     put,
 )
 from footprint.io.frames import cast_into, turn_bytes
@@ -42,7 +42,6 @@ from footprint.kernels.bitshuffle.contract import HEADER, Box
 from footprint.plan.crew import MOST, shared
 from footprint.plan.rates import decoding
 
-_HARMLESS = (SHUFFLE, FLETCHER32)
 # Bytes of a chunk below which threads wait for Python more than they decode.
 _SMALL = 1 << 16
 # Of the table of chunks, a chunk: 28, and 16 while what is out of order is sorted. More chunks than this are no scan.
@@ -84,9 +83,7 @@ class Chunks:
         whole = not self._shuffled or self._filters[0][1][:1] == (dataset.dtype.itemsize,)
         plain = as_stored(dataset)
         self._own = codes in ([], [DEFLATE], [SHUFFLE, DEFLATE]) and whole and plain
-        self._last = len(codes) - (2 if codes[-1:] == [FLETCHER32] else 1)
-        if any(code not in _HARMLESS for code in codes[: max(self._last, 0)]):
-            raise FormatError(path, f"{dataset.name} is compressed twice (filters {codes})", "h5repack it with one of them")
+        self._last = last_of(codes, path, str(dataset.name))
         self._table: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None = None
         self._buffer: np.ndarray | None = None
         self._held, self._cache = -1, threading.Lock()

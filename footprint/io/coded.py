@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from footprint.errors import FormatError
 from footprint.io.pieces import runs
 from footprint.io.raw import filled
 from footprint.kernels.bitshuffle.contract import DONE, FAULTS, HEADER, MORE, SLACK, Box, Layout, largest
@@ -29,6 +30,21 @@ INFLATING = 2 * _READ + 2 * _MADE + _STATE
 _WINDOW, _BLOCK = 1 << 18, 1 << 16
 # Places in a chunk that are remembered, 4 bytes each: a read from the middle starts at one of them.
 _ANCHORS = 128
+
+
+# Those that leave numbers as they are, and what others are called.
+_HARMLESS = (SHUFFLE, FLETCHER32)
+_NAMES = {DEFLATE: "gzip", _SZIP: "szip", 5: "n-bit", 6: "scale-offset", _BLOSC: "blosc", _LZ4: "lz4", BITSHUFFLE: "bitshuffle"}
+_NAMES |= {_ZSTD: "zstd", 32000: "lzf", 307: "bzip2"}
+
+
+def last_of(codes: list[int], path: object, name: str) -> int:
+    """Which of a dataset's filters is the last that compresses, -1 for none; FormatError where another does before it."""
+    last = len(codes) - (2 if codes[-1:] == [FLETCHER32] else 1)
+    if any(code not in _HARMLESS for code in codes[: max(last, 0)]):
+        how = " and then by ".join(_NAMES.get(code, f"filter {code}") for code in codes[: last + 1] if code not in _HARMLESS)
+        raise FormatError(path, f"{name} is packed twice, by {how}, which is not read", "h5repack it with one of them")
+    return last
 
 
 class Damaged(Exception):

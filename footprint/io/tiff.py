@@ -22,7 +22,7 @@ from footprint.io.kinds import begins, called
 from footprint.io.raw import RawFrames
 from footprint.io.scale import Scale, of_tiff, tiff_tags
 from footprint.io.tiff_bands import Bands
-from footprint.io.tiff_pages import open_tiff
+from footprint.io.tiff_pages import open_tiff, opened
 
 # What the library takes itself for files whose pages it decodes: what is known of some of them, until Python looks for circles.
 _LIBRARY = 1 << 20
@@ -104,6 +104,7 @@ class TiffFile(Ahead):
                 raise FormatError(self.path, f"holds pages that differ: {found} ({where})", "wanted pages of one size and dtype")
         self.indexed = page.photometric == tifffile.PHOTOMETRIC.PALETTE and not _is_grey(page.colormap)
         self.inverted = page.photometric == tifffile.PHOTOMETRIC.MINISWHITE
+        self._keyframe = page
         # One series is asked page by page: a list of its pages would parse them all.
         self._pages: Any = series.pages if len(several) == 1 else [page for one in several for page in one.pages]
         n_pages = len(self._pages) if len(several) > 1 else math.prod(shape[:-2])
@@ -114,7 +115,9 @@ class TiffFile(Ahead):
             stored = np.dtype(series.dtype).newbyteorder(self._tiff.byteorder)
             self.raw = RawFrames(self.path, series.dataoffset, self.shape, stored)
         elif len(self._pages) * self._planes != self.shape[0]:
-            raise FormatError(self.path, f"has {len(self._pages)} pages for {self.shape[0]} frames")
+            deep = getattr(page, "imagedepth", 1) > 1
+            fix = "it has several frames in a page, which are not read; write it with a page for each" if deep else ""
+            raise FormatError(self.path, f"has {len(self._pages)} page(s) for {self.shape[0]} frames", fix)
         elif Bands.suit(page):
             self._bands = Bands(page, *self.shape[1:], self.dtype)
 
@@ -153,12 +156,16 @@ class TiffFile(Ahead):
             # maxworkers=1: the reader runs beside the kernels, whose threads are the ones that count.
             with reading(self.path, f"page {i}"):
                 page = self._pages[i // self._planes]
-                if self._bands is not None and page is not None and page.shape == self._pages[0].shape:
-                    self._by_bands(i, page, rows, out[i - start])
-                    continue
-                values = None if page is None else page.asarray(maxworkers=1)
-                values = values[i % self._planes] if self._planes > 1 and values is not None else values
-            if values is None or values.shape != self.shape[1:]:
+                if page is None:
+                    fix = "give those that are there one by one (--plane, plane=), or write it anew"
+                    raise FormatError(self.path, f"page {i} is not in it, although its description counts it", fix)
+                with opened(page):
+                    if self._bands is not None and page.shape == self._keyframe.shape:
+                        self._by_bands(i, page, rows, out[i - start])
+                        continue
+                    values = page.asarray(maxworkers=1)
+                values = values[i % self._planes] if self._planes > 1 else values
+            if values.shape != self.shape[1:]:
                 raise FormatError(self.path, f"page {i} is not {self.shape[1]} x {self.shape[2]} like the first")
             cast_into(out[i - start], values[rows])
 
@@ -287,6 +294,8 @@ def _remedy(page: Any, n_pages: int) -> str:
         # tifffile takes a stack of three or four images for the colours of one, unless it is told.
         fix = 'if these are images of their own, write them with photometric="minisblack"'
         return f'{fix}; if colours, pixel by pixel, with planarconfig="contig"'
+    if page.photometric == tifffile.PHOTOMETRIC.YCBCR:
+        return "its colours are YCbCr, as JPEG packs them; write them as RGB, packed without loss or not at all"
     if page.photometric != tifffile.PHOTOMETRIC.RGB or page.samplesperpixel not in (3, 4):
         return "save colours as RGB, with or without transparency, and grey without"
     if page.dtype not in (np.uint8, np.uint16):

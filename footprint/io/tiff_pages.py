@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import struct
-from typing import TYPE_CHECKING, BinaryIO
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from footprint.errors import FormatError
 
@@ -29,6 +31,20 @@ def open_tiff(path: str | os.PathLike[str]) -> tifffile.TiffFile:
         if _circles(file):
             raise FormatError(path, "has a list of pages that leads back into itself", "it may be damaged; write it again")
     return tifffile.TiffFile(path)
+
+
+@contextmanager
+def opened(page: Any) -> Iterator[None]:
+    """Have the file of a page open: of an image in several files the library closes all but the first."""
+    file = page.parent.filehandle
+    closed = file.closed
+    if closed:
+        file.open()
+    try:
+        yield
+    finally:
+        if closed:
+            file.close()
 
 
 def _circles(file: BinaryIO) -> bool:

@@ -327,3 +327,17 @@ def test_gzipped_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scaled: b
     ):
         image.array()
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({"scaleoffset": 0, "compression": "gzip"}, "by scale-offset and then by gzip"),
+        ({"scaleoffset": 0, "compression": "lzf"}, "by scale-offset and then by lzf"),
+    ],
+)
+def test_two_ways_of_packing_are_named(tmp_path, how, words):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("data", data=np.arange(200, dtype="u2").reshape(10, 20), chunks=(5, 20), **how)
+    with pytest.raises(fp.FormatError, match=f"/data is packed twice, {words}, which is not read; h5repack it"):
+        fp.open_image(tmp_path / "a.h5")

@@ -99,3 +99,63 @@ def test_labels_of_what_has_0_as_white_are_shown_as_labels(folder, rng):
     run("sources in.tif -o a.ecsv --segmentation labels.tif --background mesh --save-noise noise.tif --device cpu --quiet")
     for name, shown in ("labels.tif", "MINISBLACK"), ("noise.tif", "MINISWHITE"):
         assert tifffile.TiffFile(name).pages[0].photometric.name == shown
+
+
+OME = """<?xml version="1.0"?><OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06" UUID="urn:uuid:{0}">
+<Image ID="Image:0">
+<Pixels ID="Pixels:0" DimensionOrder="XYZCT" Type="uint16" SizeX="37" SizeY="43" SizeZ="{2}" SizeC="1" SizeT="1">
+<Channel ID="Channel:0:0" SamplesPerPixel="1"/>{1}</Pixels></Image></OME>"""
+PLANE = '<TiffData IFD="{}" FirstZ="{}" PlaneCount="1">{}</TiffData>'
+
+
+def _in_files(values, **how):
+    """An image of which every plane is in a file of its own, and each file tells of all."""
+    names = [f"{str(number) * 8}-1111-1111-1111-111111111111" for number in range(len(values))]
+    files = [f'<UUID FileName="plane{number}.ome.tif">urn:uuid:{name}</UUID>' for number, name in enumerate(names)]
+    planes = "".join(PLANE.format(0, number, file) for number, file in enumerate(files))
+    for number, (name, plane) in enumerate(zip(names, values)):
+        words = OME.format(name, planes, len(values))
+        tifffile.imwrite(f"plane{number}.ome.tif", plane, description=words, metadata=None, **how)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "how", [{}, {"compression": "zlib", "rowsperstrip": 7}, {"compression": "zlib", "tile": (16, 16)}], ids=str
+)
+def test_an_image_in_several_files_is_read_without_a_word(how, folder, rng):
+    values = rng.integers(0, 60000, (3, 43, 37)).astype("u2")
+    _in_files(values, **how)
+    run("filter median plane1.ome.tif -o out.npy --size 1 --quiet")
+    np.testing.assert_array_equal(np.load("out.npy"), values)
+    with fp.open_image("plane0.ome.tif", 2) as image:
+        np.testing.assert_array_equal(image.array(), values[2])
+        image.read(slice(8, 15), out := np.empty((7, 37), "f4"))
+        np.testing.assert_array_equal(out, values[2, 8:15])
+
+
+def test_a_plane_that_is_not_there_is_said_to_be_missing(folder, rng):
+    values = rng.integers(0, 60000, (2, 43, 37)).astype("u2")
+    planes = PLANE.format(0, 0, "") + PLANE.format(1, 2, "")
+    words = OME.format("1" * 8, planes, 3)
+    tifffile.imwrite("a.ome.tif", values, photometric="minisblack", description=words, metadata=None)
+    with pytest.raises(fp.FormatError, match=r"page 1 is not in it, although its description counts it; give those that are there"):
+        run("filter median a.ome.tif -o out.npy --size 3 --quiet")
+    # As it says.
+    run("filter median a.ome.tif -o out.npy --size 1 --plane 2 --quiet")
+    np.testing.assert_array_equal(np.load("out.npy"), values[1])
+
+
+def test_pages_of_several_frames_are_said_to_be_such(folder, rng):
+    values = rng.integers(0, 60000, (6, 64, 64)).astype("u2")
+    tifffile.imwrite("a.tif", values, tile=(2, 32, 32), volumetric=True, photometric="minisblack")
+    with pytest.raises(fp.FormatError, match=r"has 1 page\(s\) for 6 frames; it has several frames in a page, which are not read"):
+        fp.open_image("a.tif", 1)
+
+
+def test_colours_that_jpeg_packs_are_named(folder, rng):
+    tifffile.imwrite("a.tif", rng.integers(0, 256, (48, 64, 3)).astype("u1"), photometric="rgb", compression="jpeg")
+    for job in "filter median a.tif --size 3 -o b.tif", "convolve a.tif box:3 -o b.png":
+        with pytest.raises(
+            fp.FormatError, match=r"its colours are YCbCr, as JPEG packs them; write them as RGB, packed without loss"
+        ):
+            run(job)
