@@ -188,6 +188,7 @@ NOTES = {
     **{(has, "preserve_range"): _RANGE for has in ("amount", "footprint", "truncate")},
     **{("footprint", word): "that is footprint= here" for word in ("kernel", "selem", "structure")},
     **{("nan", f"normali{letter}e{end}"): _SUM for letter in "sz" for end in ("", "d", "_kernel")},
+    ("percentile amount axis", "axes"): "every frame is filtered along its own rows and columns, and there are no others",
     ("nan", "preserve_nan"): "put numpy.nan back into the result",
     ("nan", "nan_treatment"): 'that is nan="interpolate", or nan="ignore"',
     ("connectivity", "structure"): "that is connectivity=, 4 or 8",

@@ -51,6 +51,18 @@ def window(image: Any, mask: Any, name: str, axes: Any, masks: str = "one") -> A
     return mask.transpose(*mask.dims[: len(mask.dims) - len(along)], *along).data
 
 
+def positions(dims: Sequence[Any], axes: Any, name: str) -> Any:
+    """Axes by their numbers where some are given by their names; all else as it is given."""
+    several = isinstance(axes, list | tuple)
+    wanted = axes if several else (axes,)
+    if not any(isinstance(axis, str) for axis in wanted):
+        return axes
+    if any(isinstance(axis, str) and axis not in dims for axis in wanted):
+        raise ArgumentError(name, repr(axes), f"dimensions of the array, {tuple(dims)}, or whole numbers")
+    found = tuple(dims.index(axis) if isinstance(axis, str) else axis for axis in wanted)
+    return found if several else found[0]
+
+
 def _along(dims: Sequence[Any], axes: Any, masks: str) -> tuple[Any, ...]:
     """The names of the axes that an image is filtered along; those that it does not have, the verb refuses."""
     if axes is None:

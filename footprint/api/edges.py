@@ -48,6 +48,10 @@ def sobel(
     >>> fp.sobel(np.array([0.0, 1, 4, 9]))
     array([1., 4., 8., 5.])
     """
+    if isinstance(output, int):
+        # OpenCV's order of arguments: ddepth, dx, dy.
+        fix = "axis=1 is OpenCV's dx=1, differences across the rows; axis=0 is its dy=1"
+        raise ArgumentError("output", output, "an array, or a dtype such as 'float32'", fix)
     made = lambda n_axes: sobels(axis, mode, n_axes)
     return lined("sobel", input, (axis, mode, cval), made, cval, output, memory, device)
 

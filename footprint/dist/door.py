@@ -97,10 +97,13 @@ def taker(name: str) -> Taker:
 
 
 def _lined_up(name: str, array: Any, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The other arguments of a verb of a labelled array, those that have labels in the order of its axes."""
+    """The other arguments of a verb of a labelled array: axes by number, and what has labels in the order of its axes."""
+    known = getattr(importlib.import_module("footprint"), name).__wrapped__.__code__.co_varnames[1:]
+    by_number = lambda word, one: _labels.positions(array.dims, one, word) if word in ("axes", "axis") else one
+    args = (*(by_number(word, one) for word, one in zip(known, args)), *args[len(known) :])
+    named = {word: by_number(word, one) for word, one in named.items()}
     if not any(map(_labels.is_labelled, (*args, *named.values()))):
         return args, named
-    known = getattr(importlib.import_module("footprint"), name).__wrapped__.__code__.co_varnames[1:]
     called = dict(zip(known, args)) | named
 
     def seen(word: str, one: Any) -> Any:

@@ -154,7 +154,9 @@ def test_arguments_in_the_order_of_opencv_are_answered_in_one_line():
         fp.ArgumentError, match=r"^mode: got an ndarray, wanted one of same, full, valid; the mask comes second; .*$"
     ):
         fp.correlate(IMAGE, -1, MASK)
-    with pytest.raises(fp.ArgumentError, match=r"^output: got 0, wanted an array, or a dtype such as 'float32'\.$"):
+    with pytest.raises(
+        fp.ArgumentError, match=r"^output: got 0, wanted an array, or a dtype such as 'float32'; axis=1 is OpenCV's dx=1"
+    ):
         fp.sobel(IMAGE, 1, 0)
     with pytest.raises(fp.ArgumentError, match=r"^method: got an ndarray, wanted one of auto, .*$"):
         fp.convolve(IMAGE, MASK, method=MASK)

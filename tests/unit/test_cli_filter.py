@@ -10,7 +10,7 @@ import scipy.ndimage
 from astropy.io import fits
 from click.testing import CliRunner
 
-from footprint.cli.main import main
+from footprint.cli.main import entry, main
 from footprint.errors import ArgumentError
 
 JOBS = {
@@ -89,3 +89,16 @@ def test_mistakes_are_one_sentence_and_write_nothing(words, told, folder):
     with pytest.raises(ArgumentError, match=told):
         run(f"filter {name} image.fits -o new.npy {' '.join(options)}")
     assert not (folder / "new.npy").exists()
+
+
+@pytest.mark.parametrize(
+    "command", ["filter gaussian image.fits -o new.npy --sigma 2", "plan filter gaussian image.fits --sigma 2"]
+)
+def test_axes_that_there_is_no_choice_of_are_told_so(command, folder, monkeypatch, capsys):
+    """They were said to be --axis, which is Sobel's."""
+    monkeypatch.setattr("sys.argv", ["footprint", *command.split(), "--axes", "1,2"])
+    with pytest.raises(SystemExit) as exit_:
+        entry()
+    said = capsys.readouterr().err
+    assert exit_.value.code == 2 and "no such option '--axes'; every frame is filtered along its own rows and columns" in said
+    assert "that is" not in said

@@ -144,3 +144,19 @@ def test_lazy_arrays_go_by_names_and_are_planned(named, image):
         assert plan.nbytes == of.nbytes and plan.inputs == of.inputs
     with pytest.raises(ArgumentError, match=r"give its \.shape"):
         fp.plan_gaussian_filter(named(image, dims=YX), 1)
+
+
+def test_axes_go_by_names_or_by_numbers(named, rng):
+    stack = rng.random((3, 9, 31), np.float32)
+    labelled = named(stack, dims=("t", "y", "x"))
+    for axes in ("y", "x"), ("y", 2), [1, "x"]:
+        got = fp.median_filter(labelled, 3, axes=axes)
+        np.testing.assert_array_equal(got.data, fp.median_filter(stack, 3, axes=(1, 2)))
+        assert got.dims == labelled.dims
+    np.testing.assert_array_equal(fp.gaussian_filter(labelled, 2, axes="x").data, fp.gaussian_filter(stack, 2, axes=2))
+    np.testing.assert_array_equal(fp.sobel(labelled, "y").data, fp.sobel(stack, 1))
+    np.testing.assert_array_equal(fp.convolve(labelled, MASK, axes=("x", "y")).data, fp.convolve(stack, MASK, axes=(2, 1)))
+    with pytest.raises(ArgumentError, match=r"axes: got \('z', 'x'\), wanted dimensions of the array, \('t', 'y', 'x'\), or whole"):
+        fp.median_filter(labelled, 3, axes=("z", "x"))
+    with pytest.raises(ArgumentError, match=r"axes: got \('y', 'x'\), wanted whole numbers"):
+        fp.median_filter(stack, 3, axes=YX)
