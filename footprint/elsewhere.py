@@ -59,6 +59,8 @@ HERE = {
     # scikit-image
     "gaussian": "gaussian_filter(image, sigma)",
     "median": "median_filter(image, size)",
+    "regionprops": "measure(image, labels), the image first",
+    "regionprops_table": "measure(image, labels), the image first",
     "radon": "project(image, angles)",
     "iradon": "fbp(sinogram, angles)",
     # TomoPy
