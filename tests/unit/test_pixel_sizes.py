@@ -250,3 +250,13 @@ def test_maps_and_labels_of_a_search_are_as_large(folder, rng):
     run("sources in.tif -o a.ecsv --segmentation labels.tif --background mesh --save-noise noise.tif --device cpu --quiet")
     for name in "labels.tif", "noise.tif":
         np.testing.assert_allclose(_um(name)[1:], [0.5, 0.25])
+
+
+def test_planes_of_a_search_are_no_steps_along_z(folder, rng):
+    values = rng.standard_normal((4, 40, 50)).astype("f4")
+    values[:, 10:13, 20:22] += 50
+    words = {"axes": "ZYX", "unit": "um", "spacing": 1.5}
+    tifffile.imwrite("in.tif", values, imagej=True, resolution=(4, 2), metadata=words)
+    run("sources in.tif -o a.ecsv --plane 0,3 --segmentation labels.tif --device cpu --quiet")
+    assert _um("labels.tif")[0] is None
+    np.testing.assert_allclose(_um("labels.tif")[1:], [0.5, 0.25])
