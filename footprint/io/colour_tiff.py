@@ -95,18 +95,22 @@ class ColourTiff:
         self._file.close()
 
 
-def write_tiff(path: str | os.PathLike[str], pixels: np.ndarray, colours: int, info: dict[str, Any]) -> None:
-    """Write the pixels ``(n_y, n_x, channels)`` of a picture; what follows its colours is transparency."""
+def write_tiff(path: str | os.PathLike[str], pixels: np.ndarray, colours: int, info: dict[str, Any], ome: bool = False) -> None:
+    """Write the pixels ``(n_y, n_x, channels)`` of a picture; what follows its colours is transparency. ``ome``: with OME-XML."""
     import tifffile
 
     flat = pixels[..., 0] if pixels.shape[2] == 1 else pixels
+    tags = tiff_tags(of_dpi(info), pixels.shape[:2], ome)
+    if ome:
+        tags["metadata"]["axes"] = "YXS"[: flat.ndim]
     tifffile.imwrite(
         path,
         flat,
+        ome=ome,
         photometric="rgb" if colours == 3 else "minisblack",
         planarconfig="contig" if pixels.shape[2] > 1 else None,
         extrasamples=["unassalpha"] if pixels.shape[2] > colours else None,
         iccprofile=info.get("icc_profile"),
-        **tiff_tags(of_dpi(info), ()),
+        **tags,
         extratags=[(ORIENTATION, "H", 1, info["orientation"], True)] if info.get("orientation", 1) != 1 else [],
     )

@@ -16,7 +16,7 @@ from footprint.io.colour_tiff import ORIENTATION, ColourTiff, is_colour, write_t
 from footprint.io.frames import check_out, existing_file, reading, row_range
 from footprint.io.kinds import called, suffixes
 from footprint.io.output import check_output, output
-from footprint.io.scale import dpi_for
+from footprint.io.scale import dpi_for, is_ome
 
 # What Pillow calls them; TIFF is written without it.
 _KINDS = {"png": "PNG", "jpeg": "JPEG"}
@@ -132,7 +132,7 @@ def save(picture: Picture | ColourTiff, target: str | os.PathLike[str], pixels: 
     picture.forget()
     with output(target, overwrite) as temporary, reading(target, "the picture"):
         if kind == "tiff":
-            write_tiff(temporary, pixels, picture.colours, picture.info)
+            write_tiff(temporary, pixels, picture.colours, picture.info, is_ome(target))
             return
         from PIL import Image
 

@@ -231,6 +231,22 @@ def test_a_name_that_promises_ome_gets_it_or_is_refused(folder, rng):
     assert not (folder / "b.ome.tif").exists()
 
 
+@pytest.mark.parametrize("channels", [1, 3, 4])
+def test_a_picture_that_promises_ome_has_it(channels, folder, rng):
+    values = rng.integers(0, 256, (12, 10, channels)).astype("u1")
+    Image.fromarray(values[..., 0] if channels == 1 else values).save("a.png", dpi=(300, 150))
+    run(FILTER, "a.png", "b.ome.tif")
+    np.testing.assert_allclose(_um("b.ome.tif")[1:], [25400 / 150, 25400 / 300], rtol=1e-4)
+    with tifffile.TiffFile("b.ome.tif") as file:
+        assert file.is_ome and file.series[0].axes == ("YX" if channels == 1 else "YXS")
+        want = np.stack([fp.median_filter(values[..., n], 3, device="cpu") for n in range(channels)], -1)
+        want[..., 3:] = values[..., 3:]
+        np.testing.assert_array_equal(file.asarray().reshape(values.shape), want)
+    # And is a picture again.
+    run(FILTER, "b.ome.tif", "c.ome.tif" if channels > 1 else "c.tif")
+    assert tifffile.imread("c.ome.tif" if channels > 1 else "c.tif").shape == values.squeeze().shape
+
+
 def test_an_image_is_created_like_another(folder, rng):
     _stack("imagej", rng.integers(0, 60000, (3, 12, 10)).astype("u2"))
     with fp.open_image("in.tif", 1) as image:
