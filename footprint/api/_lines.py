@@ -20,6 +20,7 @@ from footprint.errors import ShapeError
 from footprint.kernels.common.borders import NONE
 from footprint.ops.base import Op
 from footprint.ops.branches import Branches, summed
+from footprint.ops.coarse import coarse
 from footprint.ops.separable import AXES, Taps, in_lanes, lines, table
 from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
@@ -213,4 +214,6 @@ def operation(make: Make, spec: ArraySpec, cval: Any, device: Device | None = No
     order = turns or ((2, 0, 1) if colours else None)
     at = {axis: axis if order is None else order.index(axis) for axis in range(n_axes)}
     taps = [Taps(dims[at[w.axis]], table(w.values, spec.dtype), w.first, w.border, outside, repr(outside)) for w in some]
-    return lines(taps if _counts(some, outside) else _sorted(taps), dims, _longest(spec.shape, turns)), order
+    first, taps = _longest(spec.shape, turns), taps if _counts(some, outside) else _sorted(taps)
+    op = lines(taps, dims, first)
+    return op if device is None else coarse(op, taps, dims, first, spec, device_limits(device)), order

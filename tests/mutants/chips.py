@@ -8,6 +8,8 @@ LINES = "tests/backend/test_gpu_overlap_lines.py::test_"
 VOLUMES = "tests/backend/test_gpu_overlap_volume.py::test_"
 MEASURE = "tests/backend/test_gpu_measure.py::test_"
 
+COARSE = "tests/backend/test_gpu_coarse.py::test_"
+
 MUTANTS = [
     Mutant(
         "footprint/kernels/overlap_save/overlap_save.knl",
@@ -191,5 +193,53 @@ MUTANTS = [
         ("tests/backend/test_pinned.py::test_more_than_one_command_clears_or_copies",),
         "every gigabyte of a large copy is its first",
         devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/coarse/coarse.knl",
+        "if (b >= BEFORE &&",
+        "if (b > BEFORE &&",
+        (COARSE + "it_is_the_gaussian_that_direct_sums_make[opencl:0-constant-reflect]",),
+        "coarse rows of a wide Gaussian are left out",
+        devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/coarse/coarse.knl",
+        "FMA(-share[m][k], v,",
+        "FMA(share[m][k], v,",
+        (COARSE + "it_is_the_gaussian_that_direct_sums_make[opencl:0-constant-reflect]",),
+        "what lies beyond the ends of a wide Gaussian is added",
+        devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/coarse/coarse.knl",
+        "#define TAME(v) (FINITE(v) ? (v) : 0)",
+        "#define TAME(v) (v)",
+        (COARSE + "what_is_not_finite_goes_as_far_as_the_weights[opencl:0-one-reflect]",),
+        "NaN goes as far as coarse rows do",
+        devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/coarse/coarse_odd.knl",
+        "|| kinds[m] == 6;",
+        "|| kinds[m] == 8;",
+        (COARSE + "what_is_not_finite_goes_as_far_as_the_weights[opencl:0-signs-reflect]",),
+        "infinities of both signs make one",
+        devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/coarse/gpu.py",
+        "first_y % (TOGETHER * step)",
+        "first_y % 1",
+        (COARSE + "parts_have_the_bits_of_the_whole[opencl:0-3-reflect]",),
+        "parts of a wide Gaussian have coarse rows of their own",
+        devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/coarse/contract.py",
+        "and NEAREST * sigma <= reach <= ENDS * sigma",
+        "and reach <= ENDS * sigma",
+        (COARSE + "other_weights_are_no_wide_gaussian",),
+        "a Gaussian that ends soon goes by coarse rows",
+        devices="cpu",
     ),
 ]

@@ -1,0 +1,136 @@
+"""Wide Gaussians down and across planes of float32 sums, a GPU's alone, by coarse rows and columns.
+
+``launch("coarse", image, down, rise, across, drop, line, tails, out, steps=, reaches=, y0=, x0=, border_y=, border_x=,
+first_y=, first_x=)`` computes of planes ``image[p]``, with g a Gaussian and t what of it lies beyond ``reaches``
+(down, across) pixels::
+
+    out[p] = (g - t)[down] (g - t)[across] image[p], but for t[down] t[across], which is 1e-7 of the largest weight
+
+A Gaussian of sigma is one of sigma / sqrt 2 twice, and between the two every `steps`-th row is enough: what the sum over such rows
+leaves out is exp(-2 (pi sigma / 2 step)^2) of every weight, not of the largest. So the first term is, with P the first Gaussian at
+coarse places and I the second::
+
+    I[down] ((g - t)[across] P[down] image) - I[across] (t[down] P[across] image)
+
+Tables are those of `tables`, whose docstring has the places. ``y0`` and ``x0`` say where the middle of the first result's weights
+lies in the image, ``first_y`` and ``first_x`` where the first result lies in the whole: coarse rows are multiples of a step there,
+so parts have the bits of the whole. Borders are those of ``separable``; beyond a constant one lies 0. What is not finite goes as
+far as the weights. An image is float32, or whole numbers of 8 or 16 bits as they are stored.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from footprint.dtypes import sum_dtype
+from footprint.spec import ArraySpec, Limits
+
+TALL, WIDE = 17, 9
+"""Weights of a coarse row, and of a coarse column, in units of its step."""
+TOGETHER = 8
+"""Coarse rows that are made at once."""
+STEP = 0.56, 0.8
+"""Steps from coarse row to coarse row, and from column to column, in sigmas: columns serve what lies beyond the ends alone."""
+ENDS = 5.7
+"""Sigmas from the middle to where what lies beyond the ends is nothing."""
+LEAST, MOST = 10.99, 400.0
+"""Sigmas that this is for: with smaller ones steps are so coarse that too much is left out, or weights end too soon."""
+NEAREST = 3.9
+"""Sigmas to the ends of the weights at least: what lies beyond both ends, down and across, is left out."""
+DOWN = 16
+"""Results down a coarse column that are made at once, and zeros behind the weights for them."""
+NEIGHBOURS = 1
+"""Columns after one that are made of its coarse columns, too."""
+PERIODS = 60
+"""Most coarse steps around the results of a group that looks for what is not finite."""
+CHIP, ITEMS, PLANES = 48 << 10, 128, 65535
+"""Bytes on the chip that the widest one needs, work-items of a group, and most planes of a launch."""
+_EXACT = 2.0**-21
+
+
+@dataclass(frozen=True)
+class Wide:
+    """A Gaussian along an axis: its width, and its pixels to a side."""
+
+    sigma: float
+    reach: int
+
+    @property
+    def step(self) -> int:
+        """From coarse row to coarse row."""
+        return int(STEP[0] * self.sigma)
+
+    @property
+    def stride(self) -> int:
+        """From coarse column to coarse column: odd, so that neighbours' reads on the chip do not meet."""
+        return int(STEP[1] * self.sigma)
+
+    @property
+    def far(self) -> int:
+        """To where nothing is left of it."""
+        return int(ENDS * self.sigma)
+
+    @property
+    def around(self) -> int:
+        """Pixels before and after one that it comes from."""
+        return max((TALL + 1) * self.step, (WIDE + 1) * self.stride, self.far + 1)
+
+
+def wide(weights: np.ndarray) -> Wide | None:
+    """What Gaussian some weights are, cut far enough out; None of any others."""
+    values = np.asarray(weights, float)
+    reach, odd = divmod(values.size, 2)
+    if not odd or reach < LEAST * NEAREST or not values[reach] > values[0] > 0:
+        return None
+    sigma = reach / math.sqrt(2 * math.log(values[reach] / values[0]))
+    if not (LEAST <= sigma <= MOST and NEAREST * sigma <= reach <= ENDS * sigma):
+        return None
+    should = np.exp(-0.5 * (np.arange(-reach, reach + 1) / sigma) ** 2)
+    close = np.abs(values / values[reach] - should) <= _EXACT * should
+    return Wide(sigma, reach) if close.all() and abs(values.sum() - 1) < 1e-5 else None
+
+
+def in_reach(limits: Limits, image: ArraySpec) -> bool:
+    """Whether a device sums so."""
+    roomy = limits.family == "gpu" and limits.local_mem >= CHIP and limits.group >= ITEMS
+    few = image.size // max(math.prod(image.shape[-2:]), 1) <= PLANES
+    return roomy and few and np.dtype(sum_dtype(image.dtype)) == np.float32
+
+
+def tables(tall: Wide, across: Wide) -> tuple[np.ndarray, ...]:
+    """Weights of the launch.
+
+    ``down`` (step, 17): of row j of a step, for each of the 17 steps that a coarse row is the sum of, the first of which begins 8.5
+    steps before its place. ``rise``: of each of 17 coarse rows, the ninth of which is at or before a result, in the result j rows
+    after that. ``across`` (with the last step first) and ``drop``: the same of 9 coarse columns. ``line``: weights across.
+    ``tails``: those beyond the ends down, from the nearest on, and zeros.
+    """
+    half = lambda n, step: n * step // 2
+    width, narrow = tall.sigma / math.sqrt(2), across.sigma / math.sqrt(2)
+    norm = np.exp(-0.5 * (np.arange(-tall.reach, tall.reach + 1) / tall.sigma) ** 2).sum()
+
+    def coarse(n: int, step: int, sigma: float) -> np.ndarray:
+        taps = np.exp(-0.5 * ((np.arange(n * step) - half(n, step)) / sigma) ** 2).reshape(n, step)
+        taps = (taps if n == TALL else taps[::-1]).T
+        return np.pad(taps, ((0, 0), (0, -n % 4))).astype(np.float32)
+
+    def fine(n: int, step: int, sigma: float, whole: float, room: int) -> np.ndarray:
+        places = np.arange(step + NEIGHBOURS)[:, None] - (np.arange(n) - n // 2) * step
+        taps = step / (sigma * math.sqrt(math.pi)) / whole * np.exp(-0.5 * (places / sigma) ** 2)
+        return np.pad(taps, ((0, 0), (0, room - n))).astype(np.float32)
+
+    beyond = np.exp(-0.5 * (np.arange(tall.reach + 1, tall.far + 1) / tall.sigma) ** 2) / norm
+    weights = np.exp(-0.5 * (np.arange(-across.reach, across.reach + 1) / across.sigma) ** 2)
+    whole = weights.sum()
+    four = lambda row: np.pad(row, (0, -row.size % 4)).astype(np.float32)
+    return (
+        coarse(TALL, tall.step, width),
+        fine(TALL, tall.step, width, norm, -(-TALL // 4) * 4),
+        coarse(WIDE, across.stride, narrow),
+        fine(WIDE, across.stride, narrow, whole, WIDE),
+        four(weights / whole),
+        np.append(four(beyond), np.zeros(DOWN, np.float32)),
+    )

@@ -1,0 +1,89 @@
+"""Wide Gaussians along the last two axes, by coarse rows and columns: as much work for any width."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from footprint.kernels.coarse.contract import Wide, in_reach, tables, wide
+from footprint.kernels.common.borders import NONE
+from footprint.kernels.separable.contract import read_as
+from footprint.ops.base import Op
+from footprint.ops.overlap_save import predicted
+from footprint.ops.separable import Line, Taps
+from footprint.ops.windows import place, reach_of
+from footprint.plan.builder import Builder
+from footprint.plan.rates import Cost
+from footprint.plan.slots import NOTHING, Number, Reach, Ref
+from footprint.spec import ArraySpec, Limits
+from footprint.units import format_seconds
+
+# Operations a pixel, their share more for what lies around an image, in sides, and launches' worth of a step, as rows of a step
+# wait for each other however few there are (all measured on an H100 at 1024 x 1024 to 8192 x 8192 and sigmas of 12 to 200).
+_WORK, _AROUND, _WAITS = 360.0, 4.3, 0.9
+# Weights from which on direct sums take so many times what they are predicted to: they no longer fit in registers, nor in the
+# instructions that are kept.
+_LONG = ((640, 8.0), (176, 1.8))
+# It is taken where it is predicted to need less than this share of the direct sums' time, as around what is not finite it needs as
+# much again.
+_QUICK = 0.5
+
+
+@dataclass(frozen=True)
+class Coarse(Line):
+    """Gaussians down and across, both wide; ``gaussians`` say which."""
+
+    gaussians: tuple[Wide, Wide] = field(kw_only=True)
+    why: str = ""
+
+    def halo(self, axis: str) -> Reach:
+        """What coarse rows around a result come from."""
+        found = self._along(axis)
+        return NOTHING if found is None else reach_of(-found[1].around, 2 * found[1].around + 1, found[0].border)
+
+    def _along(self, axis: str) -> tuple[Taps, Wide] | None:
+        return next(((taps, one) for taps, one in zip(self.taps, self.gaussians) if taps.axis == axis), None)
+
+    def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
+        """The image is read twice and written once; what lies between is a share of it."""
+        image, (out,) = specs[0], self.out_specs(*specs)
+        tall, across = self.gaussians
+        between = out.nbytes * (2 / tall.step + 2 / across.stride)
+        around = sum(one.around / side for one, side in zip(self.gaussians, out.shape[-2:])) / 2
+        flops = _WORK * (1 + _AROUND * around) * out.size
+        return Cost(2 * image.nbytes + out.nbytes + 2 * between, flops, 6 + round(_WAITS * tall.step))
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """Record the launches; a part lies where its window begins, and coarse rows where the whole has them."""
+        image, out = refs
+        b.note(f"wide Gaussians by every {self.gaussians[0].step} rows and {self.gaussians[1].stride} columns{self.why}")
+        tall, across = self.gaussians
+        names = ("coarse rows", "coarse rows back", "coarse columns", "coarse columns back", "weights", "what is cut off")
+        consts = [b.const(one, name) for one, name in zip(tables(tall, across), names)]
+        x = b.bring(image, dtype=read_as(b.limits, image.spec.dtype, "float32"))
+        with b.deliver(out, dtype="float32") as y:
+            how: dict[str, Number] = {"steps": (tall.step, across.stride), "reaches": (tall.reach, across.reach)}
+            for name, taps, one in zip("yx", self.taps, self.gaussians):
+                first, how[f"border_{name}"] = place(b, taps.axis, x, out, -one.around, taps.border)
+                how[f"{name}0"] = first + one.around
+                how[f"first_{name}"] = b.first(out, taps.axis)
+            b.launch("coarse", x.deep(3), *consts, y.deep(3), **how)
+
+
+def coarse(direct: Op, taps: list[Taps], dims: str, leads: str, image: ArraySpec, limits: Limits) -> Op:
+    """The operation for such weights along the last two axes where it is quicker than ``direct``; that elsewhere."""
+    if not in_reach(limits, image) or sorted(one.axis for one in taps) != sorted(dims[-2:]) or len(dims) < 2:
+        return direct
+    tall, across = sorted(taps, key=lambda one: dims.index(one.axis))
+    if any(one.border == NONE or (one.border == "constant" and one.cval != 0) for one in (tall, across)):
+        return direct
+    found = wide(tall.weights.array), wide(across.weights.array)
+    if found[0] is None or found[1] is None or any(-one.first != w.reach for one, w in zip((tall, across), found) if w):
+        return direct
+    op = Coarse((tall, across), dims, leads, gaussians=(found[0], found[1]))
+    longest = max(one.weights.array.size for one in taps)
+    spent, other = predicted(op, limits, image), predicted(direct, limits, image)  # type: ignore[arg-type]
+    other *= next((slower for many, slower in _LONG if longest > many), 1.0)
+    if min(image.shape[-2:]) < max(one.around for one in op.gaussians) or spent > _QUICK * other:
+        return direct
+    why = f"; predicted {format_seconds(spent)}, direct sums {format_seconds(other)}"
+    return Coarse(op.taps, dims, leads, gaussians=op.gaussians, why=why)

@@ -1,0 +1,164 @@
+"""Wide Gaussians on a GPU by coarse rows and columns: the sums, the same bits in parts, what is not finite, and the choice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.ndimage import gaussian_filter
+
+import footprint as fp
+from footprint.backend.null import PROFILES
+from footprint.kernels.coarse.contract import wide
+from footprint.ops.coarse import Coarse, coarse
+from footprint.ops.job import plan_op
+from footprint.ops.separable import Taps, lines, table
+from footprint.plan.slots import Given
+from footprint.spec import ArraySpec as S
+
+from .kernels import need_gpu
+
+H100 = PROFILES["h100"]
+MODES = {"reflect": "reflect", "mirror": "mirror", "nearest": "nearest", "wrap": "wrap", "constant": "constant"}
+
+
+def weights(sigma: float, truncate: float = 4.0) -> np.ndarray:
+    far = int(truncate * sigma + 0.5)
+    found = np.exp(-0.5 * (np.arange(-far, far + 1) / sigma) ** 2)
+    return found / found.sum()
+
+
+def gaussian(sigmas: tuple[float, float], mode: str, dims: str = "yx") -> Coarse:
+    """The operation, whether it would be taken or not."""
+    taps = tuple(
+        Taps(axis, table(weights(sigma), "float32"), -(weights(sigma).size // 2), mode) for axis, sigma in zip(dims[-2:], sigmas)
+    )
+    found = [wide(one.weights.array) for one in taps]
+    assert found[0] is not None and found[1] is not None
+    return Coarse(taps, dims, gaussians=(found[0], found[1]))
+
+
+def made(backend, op, image, budget=None):
+    """The result on a device, and its plan."""
+    need_gpu(backend)
+    spec = op.out_specs(S(image.shape, image.dtype.str))[0]
+    out = np.full(spec.shape, np.nan, spec.dtype)
+    plan = plan_op(backend.limits, budget, "gaussian_filter", op, [(S(image.shape, image.dtype.str), Given())], [(spec, Given())])
+    with plan.bind(backend) as bound:
+        bound(image, out=[out])
+    return out, plan
+
+
+def image_of(kind: str, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    if kind == "constant":
+        return np.full(shape, 6852.7, np.float32)
+    if kind == "normal":
+        return rng.standard_normal(shape, np.float32)
+    if kind == "uniform":
+        return rng.random(shape, np.float32)
+    info = np.iinfo(kind)
+    return rng.integers(info.min, info.max, shape, endpoint=True).astype(kind)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("kind", ["constant", "normal", "uniform", "uint8", "int16"])
+def test_it_is_the_gaussian_that_direct_sums_make(backend, rng, mode, kind):
+    sigmas, image = (11.3, 14.0), image_of(kind, (301, 347), rng)
+    found, _ = made(backend, gaussian(sigmas, mode), image)
+    truth = gaussian_filter(image.astype(float), sigmas, mode=mode)
+    size = gaussian_filter(np.abs(image.astype(float)), sigmas, mode=mode)
+    assert (np.abs(found - truth) <= 1e-6 * size + 1e-30).all()
+
+
+def test_light_beyond_the_weights_does_not_leak_in(backend):
+    """Of a star nothing is left beyond the ends of its weights but 3e-7 of its largest one."""
+    image = np.zeros((400, 401), np.float32)
+    image[200, 200] = 1
+    found, _ = made(backend, gaussian((12.0, 12.0), "nearest"), image)
+    truth = gaussian_filter(image.astype(float), 12.0, mode="nearest")
+    assert np.abs(found - truth)[truth == 0].max() <= 3e-7 * truth.max()
+    np.testing.assert_allclose(found[truth > 0], truth[truth > 0], rtol=2e-3, atol=2e-7 * truth.max())
+    near = truth > 1e-3 * truth.max()
+    np.testing.assert_allclose(found[near], truth[near], rtol=5e-6)
+
+
+@pytest.mark.parametrize("mode", ["reflect", "wrap", "constant"])
+@pytest.mark.parametrize("share", [2, 3, 5])
+def test_parts_have_the_bits_of_the_whole(backend, rng, mode, share):
+    op, image = gaussian((11.0, 12.0), mode), rng.standard_normal((900, 260), np.float32)
+    image[450, 100] = 1e5
+    whole, plan = made(backend, op, image)
+    some, cut = made(backend, op, image, plan.nbytes // share)
+    assert cut.n_parts > 1 or mode == "wrap"
+    np.testing.assert_array_equal(some, whole)
+
+
+def test_planes_are_filtered_one_by_one(backend, rng):
+    volume = rng.standard_normal((3, 220, 230), np.float32)
+    volume[1, 50, 60] = np.nan
+    found, _ = made(backend, gaussian((11.0, 13.0), "mirror", "zyx"), volume)
+    for plane, one in zip(volume, found):
+        np.testing.assert_array_equal(one, made(backend, gaussian((11.0, 13.0), "mirror"), np.ascontiguousarray(plane))[0])
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("case", ["one", "blank", "few", "signs"])
+def test_what_is_not_finite_goes_as_far_as_the_weights(backend, rng, mode, case):
+    image = rng.standard_normal((260, 300), np.float32)
+    drawn = rng.random(image.shape)
+    if case == "one":
+        image[130, 7] = np.nan
+    elif case == "blank":
+        image[:, :90] = np.nan
+        image[200, 280] = np.inf
+    elif case == "few":
+        image[drawn < 2e-4] = np.nan
+    else:
+        image[drawn < 1e-4] = np.inf
+        image[drawn > 1 - 1e-4] = -np.inf
+    found, _ = made(backend, gaussian((11.0, 11.5), mode), image)
+    with np.errstate(all="ignore"):
+        direct = fp.gaussian_filter(image, (11.0, 11.5), mode=mode, device="cpu")
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(direct))
+    np.testing.assert_array_equal(np.isposinf(found), np.isposinf(direct))
+    np.testing.assert_array_equal(np.isneginf(found), np.isneginf(direct))
+    there = np.isfinite(direct)
+    np.testing.assert_allclose(found[there], direct[there], atol=1e-6)
+
+
+def chosen(shape, sigmas, dtype="float32", mode="reflect", cval=0.0, limits=H100):
+    taps = [Taps(axis, table(weights(sigma), dtype), -(weights(sigma).size // 2), mode, cval) for axis, sigma in zip("yx", sigmas)]
+    return type(coarse(lines(taps, "yx"), taps, "yx", "", S(shape, dtype), limits)) is Coarse
+
+
+def test_it_is_taken_where_direct_sums_are_long():
+    assert chosen((8192, 8192), (50, 50)) and chosen((4096, 4096), (60, 70)) and chosen((8192, 8192), (50, 50), "uint8")
+    assert not chosen((8192, 8192), (9, 9)) and not chosen((8192, 8192), (50, 5)) and not chosen((300, 8192), (50, 50))
+    assert not chosen((8192, 8192), (50, 50), "float64") and not chosen((8192, 8192), (50, 50), mode="constant", cval=1.0)
+    assert not chosen((8192, 8192), (50, 50), limits=PROFILES["cpu"] if "cpu" in PROFILES else replace(H100, family="cpu"))
+    # More on the chip or fewer cores change no result.
+    assert chosen((8192, 8192), (50, 50), limits=replace(H100, cores=20, local_mem=48 << 10))
+
+
+@pytest.mark.parametrize("sigma", [11.0, 33.3, 380.0])
+def test_a_gaussian_is_told_by_its_weights(sigma):
+    found = wide(weights(sigma).astype(np.float32))
+    assert found is not None and found.sigma == pytest.approx(sigma, rel=1e-6) and found.reach == weights(sigma).size // 2
+
+
+def test_other_weights_are_no_wide_gaussian():
+    base = weights(20.0)
+    dented, ends = base.copy(), np.abs(np.arange(-80, 81)) + 1.0
+    dented[30] *= 1 + 1e-5
+    for one in (
+        weights(10.0),
+        weights(20.0, 3.0),
+        weights(20.0, 6.0),
+        dented,
+        2 * base,
+        base[1:],
+        np.ones(161) / 161,
+        ends / ends.sum(),
+    ):
+        assert wide(one) is None
