@@ -156,7 +156,7 @@ def plans() -> dict[str, Any]:
         for kind in ("f4", "f8")
         for box in (64, 99)
     }
-    found |= {f"wide Gaussian {kind}": fp.plan_gaussian_filter((4096, 4096), 60, dtype=kind, **on) for kind in ("f4", "u2")}
+    found |= {f"wide Gaussian {kind}": fp.plan_gaussian_filter((4096, 4096), 100, dtype=kind, **on) for kind in ("f4", "u2")}
     found |= {f"label {c}": fp.plan_label(image, connectivity=c, **on) for c in (4, 8)}
     found |= {f"label {c} in parts": fp.plan_label(image, connectivity=c, memory="400kB", **on) for c in (4, 8)}
     return found
