@@ -65,7 +65,7 @@ class Wide:
 
     @property
     def stride(self) -> int:
-        """From coarse column to coarse column: odd, so that neighbours' reads on the chip do not meet."""
+        """From coarse column to coarse column."""
         return int(STEP[1] * self.sigma)
 
     @property
