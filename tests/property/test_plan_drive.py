@@ -149,7 +149,7 @@ class Quick(Slow):
 
 @pytest.mark.parametrize("lanes", THREADS)
 def test_parts_go_to_the_device_that_is_through_with_its_own(lanes):
-    """Not to the one whose threads are quick to queue them: of twenty the slow one has as many as may be under way, three."""
+    """Not to the one whose threads are quick to queue them: of twenty the slow one has no more than may be under way, three."""
     x, case, cuts = naps(parts=20, nap=0)
     quick, plan = threading.Event(), case.plan(cuts, lanes, 2)
     slow, other = Slow(quick), Quick(quick)
@@ -157,7 +157,8 @@ def test_parts_go_to_the_device_that_is_through_with_its_own(lanes):
     inputs, outputs, results = case.faces()
     drive(bounds, bounds[0].feeds(inputs, outputs))
     np.testing.assert_array_equal(results[0], x)
-    assert slow.launched == 3 and other.launched == 17
+    # Fewer where its threads have not been run yet when the other is through with the rest.
+    assert slow.launched <= 3 and slow.launched + other.launched == 20
 
 
 @pytest.mark.parametrize("seed", range(600, 612))
