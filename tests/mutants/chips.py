@@ -228,7 +228,7 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/coarse/gpu.py",
-        "first_y % (TOGETHER * step)",
+        "first_y % (TOGETHER * steps[0])",
         "first_y % 1",
         (COARSE + "parts_have_the_bits_of_the_whole[opencl:0-3-reflect]",),
         "parts of a wide Gaussian have coarse rows of their own",

@@ -108,29 +108,29 @@ def tables(tall: Wide, across: Wide) -> tuple[np.ndarray, ...]:
     after that. ``across`` (with the last step first) and ``drop``: the same of 9 coarse columns. ``line``: weights across.
     ``tails``: those beyond the ends down, from the nearest on, and zeros.
     """
-    half = lambda n, step: n * step // 2
     width, narrow = tall.sigma / math.sqrt(2), across.sigma / math.sqrt(2)
     norm = np.exp(-0.5 * (np.arange(-tall.reach, tall.reach + 1) / tall.sigma) ** 2).sum()
 
     def coarse(n: int, step: int, sigma: float) -> np.ndarray:
-        taps = np.exp(-0.5 * ((np.arange(n * step) - half(n, step)) / sigma) ** 2).reshape(n, step)
-        taps = (taps if n == TALL else taps[::-1]).T
-        return np.pad(taps, ((0, 0), (0, -n % 4))).astype(np.float32)
+        taps = np.exp(-0.5 * ((np.arange(n * step) - n * step // 2) / sigma) ** 2)
+        return taps.reshape(n, step).T
 
-    def fine(n: int, step: int, sigma: float, whole: float, room: int) -> np.ndarray:
+    def padded(taps: np.ndarray) -> np.ndarray:
+        return np.pad(taps, ((0, 0), (0, -taps.shape[1] % 4))).astype(np.float32)
+
+    def fine(n: int, step: int, sigma: float, whole: float) -> np.ndarray:
         places = np.arange(step + NEIGHBOURS)[:, None] - (np.arange(n) - n // 2) * step
-        taps = step / (sigma * math.sqrt(math.pi)) / whole * np.exp(-0.5 * (places / sigma) ** 2)
-        return np.pad(taps, ((0, 0), (0, room - n))).astype(np.float32)
+        return step / (sigma * math.sqrt(math.pi)) / whole * np.exp(-0.5 * (places / sigma) ** 2)
 
     beyond = np.exp(-0.5 * (np.arange(tall.reach + 1, tall.far + 1) / tall.sigma) ** 2) / norm
     weights = np.exp(-0.5 * (np.arange(-across.reach, across.reach + 1) / across.sigma) ** 2)
     whole = weights.sum()
     four = lambda row: np.pad(row, (0, -row.size % 4)).astype(np.float32)
     return (
-        coarse(TALL, tall.step, width),
-        fine(TALL, tall.step, width, norm, -(-TALL // 4) * 4),
-        coarse(WIDE, across.stride, narrow),
-        fine(WIDE, across.stride, narrow, whole, WIDE),
+        padded(coarse(TALL, tall.step, width)),
+        padded(fine(TALL, tall.step, width, norm)),
+        padded(coarse(WIDE, across.stride, narrow)[:, ::-1]),
+        fine(WIDE, across.stride, narrow, whole).astype(np.float32),
         four(weights / whole),
         np.append(four(beyond), np.zeros(DOWN, np.float32)),
     )

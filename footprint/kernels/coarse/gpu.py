@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 
 from footprint.kernels.coarse.contract import PERIODS, TALL, TOGETHER, WIDE
@@ -16,6 +19,78 @@ ITEMS, COLUMNS, LINES, RUN, DOWN, SIDE = 128, 2, 256, 8, 16, 32
 RESIDENT, ALONG = 4, 3
 # Columns of the image that are on the chip together.
 TILE = 16
+
+
+Make = Callable[..., Launch]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Coarse rows and columns of planes (height, width), for results (made, wide) of which the first lies at (y0, x0).
+
+    ``above`` and ``aside`` say how far before the first result the first coarse place is that any needs: blocks of coarse rows lie
+    where the whole has them, as what is added to what in them counts.
+    """
+
+    planes: int
+    height: int
+    width: int
+    made: int
+    wide: int
+    step: int
+    stride: int
+    y0: int
+    x0: int
+    above: int
+    aside: int
+    groups: int
+
+    @property
+    def rows(self) -> int:
+        """Coarse rows."""
+        return -(-(self.made + self.above) // self.step) + TALL - 1
+
+    @property
+    def columns(self) -> int:
+        """Coarse columns."""
+        return -(-(self.wide + self.aside) // self.stride) + WIDE - 1
+
+    @property
+    def strips(self) -> int:
+        """Groups side by side that go down an image."""
+        return -(-self.width // (ITEMS * COLUMNS))
+
+    @property
+    def share(self) -> int:
+        """Coarse rows of a group that goes down."""
+        together = self.groups // (self.strips * self.planes)
+        return TOGETHER * _shares(-(-self.rows // TOGETHER), (TALL - 1) // TOGETHER, together)
+
+    @property
+    def top(self) -> int:
+        """The image's row that the first coarse row begins with."""
+        return self.y0 - self.above - TALL // 2 * self.step - TALL * self.step // 2
+
+    @property
+    def left(self) -> int:
+        """The image's column that the first coarse column begins with."""
+        return self.x0 - self.aside - WIDE // 2 * self.stride - WIDE * self.stride // 2
+
+    def work(self) -> tuple[ArraySpec, ...]:
+        """Coarse rows, where they are odd, their sums across, coarse columns, their sums down, and which groups saw something odd.
+
+        That of the worst place of the first result.
+        """
+        most = lambda n, by, taps: (n + by - 2) // by + taps
+        rows, columns = most(self.made, self.step, TALL) + TOGETHER, most(self.wide, self.stride, WIDE)
+        return (
+            ArraySpec((self.planes, rows, self.width), "float32"),
+            ArraySpec((self.planes, _blocks(rows), self.width), "uint8"),
+            ArraySpec((self.planes, rows, self.wide), "float32"),
+            ArraySpec((self.planes, self.height, columns), "float32"),
+            ArraySpec((self.planes, self.made, columns), "float32"),
+            ArraySpec((self.planes * self.strips * min(rows, self.groups),), "int32"),
+        )
 
 
 def coarse_program(
@@ -38,121 +113,115 @@ def coarse_program(
     first_y: int,
     first_x: int,
 ) -> Program:
-    """Six launches; see `footprint.kernels.coarse.contract`."""
+    """Six launches, five of whole numbers; see `footprint.kernels.coarse.contract`."""
     if out.size == 0:
         return Program(())
-    planes, height, width = image.shape
-    _, made, wide = out.shape
-    (step, stride), (reach_y, reach_x) = steps, reaches
-    # Blocks of coarse rows lie where the whole has them, as what is added to what in them counts.
-    above, aside = first_y % (TOGETHER * step), first_x % stride
-    # Work is that of the worst place of the first result.
-    most = lambda n, by, taps: (n + by - 2) // by + taps
-    n_rows, n_columns = (-(-(made + above) // step) + TALL - 1, -(-(wide + aside) // stride) + WIDE - 1)
-    blocks = lambda rows: -(-rows // TOGETHER) + (TALL - 1) // TOGETHER
-    together, strips = (limits.cores or CORES) * RESIDENT, -(-width // (ITEMS * COLUMNS))
-    rooms = (most(made, step, TALL) + TOGETHER, most(wide, stride, WIDE))
-    work = (
-        ArraySpec((planes, rooms[0], width), "float32"),
-        ArraySpec((planes, blocks(rooms[0]), width), "uint8"),
-        ArraySpec((planes, rooms[0], wide), "float32"),
-        ArraySpec((planes, height, rooms[1]), "float32"),
-        ArraySpec((planes, made, rooms[1]), "float32"),
-        ArraySpec((planes * strips * min(rooms[0], together),), "int32"),
-    )
-    half_y, half_x = TALL * step // 2, WIDE * stride // 2
-    top = y0 - above - TALL // 2 * step - half_y
-    left = x0 - aside - WIDE // 2 * stride - half_x
+    above, aside = first_y % (TOGETHER * steps[0]), first_x % steps[1]
+    (planes, height, width), (_, made, wide) = image.shape, out.shape
+    groups = (limits.cores or CORES) * RESIDENT
+    grid = Grid(planes, height, width, made, wide, *steps, y0, x0, above, aside, groups)
     floats = np.dtype(image.dtype).kind == "f"
     names: Defines = (
-        *(
-            ("T", c_type(image.dtype)),
-            ("TALL", TALL),
-            ("WIDE", WIDE),
-            ("FLOATS", int(floats)),
-            ("CX", COLUMNS),
-            ("TOGETHER", TOGETHER),
-            ("TILE", TILE),
-        ),
+        *(("T", c_type(image.dtype)), ("TALL", TALL), ("WIDE", WIDE), ("FLOATS", int(floats)), ("CX", COLUMNS)),
+        *(("TOGETHER", TOGETHER), ("TILE", TILE)),
         *(("BORDER_Y", CODES[border_y]), ("BORDER_X", CODES[border_x]), ("PERIODS", PERIODS)),
     )
 
-    def launch(
-        entry: str, grid: tuple[int, int, int], chip: int, args: tuple[Argument, ...], line: int = 0, groups: int = 1
+    def make(
+        entry: str, groups: tuple[int, int, int], chip: int, args: tuple[Argument, ...], line: int = 0, resident: int = 1
     ) -> Launch:
         # Few sizes, so that widths share what is compiled.
         room = -(-chip // 256) * 256
-        defines = (*names, ("CHIP", room), ("BORDER_LINE", line), ("MIN_GROUPS", groups))
-        return Launch(
-            "coarse_odd.knl" if entry == "coarse_odd" else "coarse.knl", entry, grid, (ITEMS, 1, 1), args, defines, 16 * room
-        )
+        defines = (*names, ("CHIP", room), ("BORDER_LINE", line), ("MIN_GROUPS", resident))
+        text = "coarse_odd.knl" if entry == "coarse_odd" else "coarse.knl"
+        return Launch(text, entry, groups, (ITEMS, 1, 1), args, defines, 16 * room)
 
-    rows = TOGETHER * _shares(-(-n_rows // TOGETHER), (TALL - 1) // TOGETHER, together // (strips * planes))
-    lines = -(-height // LINES) * planes
-    columns = _shares(n_columns, WIDE, together * ALONG // RESIDENT // lines)
-    back, steps_made = -(-wide // (ITEMS * COLUMNS)), -(-(made + above) // (TOGETHER * step))
-    some = _shares(steps_made, 1, together // (back * planes))
-    taps = line.size, tails.size - DOWN
-    chip = line.size // 4 + ((ITEMS * RUN + line.size + 8) * 9 // 8 + 8) // 4 + 1
-    i32, i64 = np.int32, np.int64
-    size = (i64(height), i64(width))
     launches = (
-        launch(
-            "coarse_down",
-            (strips, -(-n_rows // rows), planes),
-            step * (down.shape[1] // 4 + TOGETHER // 2),
-            (A(0), A(1), W(0), W(1), W(5), *size, i64(n_rows), i32(step), i64(top), i64(rows)),
-            groups=RESIDENT,
+        *_gather(make, grid, down.shape[1] // 4, across.shape[1] // 4),
+        *_along(make, grid, line.size, tails.size, reaches, CODES[border_x]),
+        _spread(make, grid, rise.shape[1] // 4),
+    )
+    return Program((*launches, _odd(make, grid, reaches)) if floats else launches, grid.work())
+
+
+def _gather(make: Make, grid: Grid, tall: int, wide: int) -> tuple[Launch, Launch]:
+    """Coarse rows and coarse columns."""
+    i32, i64 = np.int32, np.int64
+    size = (i64(grid.height), i64(grid.width))
+    lines = -(-grid.height // LINES) * grid.planes
+    columns = _shares(grid.columns, WIDE, grid.groups * ALONG // RESIDENT // lines)
+    rows = make(
+        "coarse_down",
+        (grid.strips, -(-grid.rows // grid.share), grid.planes),
+        grid.step * (tall + TOGETHER // 2),
+        (A(0), A(1), W(0), W(1), W(5), *size, i64(grid.rows), i32(grid.step), i64(grid.top), i64(grid.share)),
+        resident=RESIDENT,
+    )
+    beside = make(
+        "coarse_across",
+        (-(-grid.height // LINES), -(-grid.columns // columns), grid.planes),
+        grid.stride * wide,
+        (A(0), A(3), W(3), *size, i64(grid.columns), i32(grid.stride), i64(grid.left), i64(columns)),
+        resident=ALONG,
+    )
+    return rows, beside
+
+
+def _along(make: Make, grid: Grid, line: int, tails: int, reaches: tuple[int, int], border: int) -> tuple[Launch, Launch]:
+    """Sums along coarse rows, and along coarse columns."""
+    i32, i64 = np.int32, np.int64
+    across = make(
+        "coarse_lines",
+        (-(-grid.wide // (ITEMS * RUN)), min(grid.rows * grid.planes, MAX_GROUPS_Y), 1),
+        line // 4 + ((ITEMS * RUN + line + 8) * 9 // 8 + 8) // 4 + 1,
+        (
+            *(W(0), A(5), W(2)),
+            *map(i64, (grid.rows * grid.planes, grid.width, grid.wide, grid.x0 - reaches[1])),
+            i32(line),
         ),
-        launch(
-            "coarse_across",
-            (-(-height // LINES), -(-n_columns // columns), planes),
-            stride * (across.shape[1] // 4),
-            (A(0), A(3), W(3), *size, i64(n_columns), i32(stride), i64(left), i64(columns)),
-            groups=ALONG,
-        ),
-        launch(
-            "coarse_lines",
-            (-(-wide // (ITEMS * RUN)), min(n_rows * planes, MAX_GROUPS_Y), 1),
-            chip,
-            (W(0), A(5), W(2), i64(n_rows * planes), i64(width), i64(wide), i64(x0 - reach_x), i32(taps[0])),
-            CODES[border_x],
-        ),
-        launch(
-            "coarse_tails",
-            (-(-n_columns // 32), -(-made // (ITEMS // 32 * DOWN)), planes),
-            tails.size // 4,
-            (W(3), A(6), W(4), i64(height), i64(made), i64(n_columns), i64(y0), i32(taps[1]), i32(reach_y)),
-        ),
-        launch(
-            "coarse_spread",
-            (back, -(-steps_made // some), planes),
-            step * (rise.shape[1] // 4),
-            (
-                *(W(2), A(2), W(4), A(4), A(7), i64(made), i64(wide), i64(n_rows), i64(n_columns)),
-                *(i32(step), i32(stride), i32(above), i32(aside), i32(some)),
-            ),
-            groups=RESIDENT,
-        ),
-        launch(
-            "coarse_odd",
-            (min(-(-wide // SIDE) * -(-made // SIDE) * planes, 2 * together), 1, 1),
-            -(-(SIDE + 2 * reach_x) // ITEMS) * ITEMS // 16,
-            (
-                *(A(0), W(1), W(5), A(7), i64(planes), *size, i64(made), i64(wide), i64(blocks(n_rows))),
-                *(
-                    i32(strips * -(-n_rows // rows) * planes),
-                    i32(TOGETHER * step),
-                    i64(top),
-                    i64(y0),
-                    i64(x0),
-                    i32(reach_y),
-                    i32(reach_x),
-                ),
-            ),
+        border,
+    )
+    down = make(
+        "coarse_tails",
+        (-(-grid.columns // 32), -(-grid.made // (ITEMS // 32 * DOWN)), grid.planes),
+        tails // 4,
+        (
+            *(W(3), A(6), W(4)),
+            *map(i64, (grid.height, grid.made, grid.columns, grid.y0)),
+            *(i32(tails - DOWN), i32(reaches[0])),
         ),
     )
-    return Program(launches if floats else launches[:-1], work)
+    return across, down
+
+
+def _spread(make: Make, grid: Grid, tall: int) -> Launch:
+    """Results of both."""
+    back, blocks = -(-grid.wide // (ITEMS * COLUMNS)), -(-(grid.made + grid.above) // (TOGETHER * grid.step))
+    some = _shares(blocks, 1, grid.groups // (back * grid.planes))
+    args = (
+        *(W(2), A(2), W(4), A(4), A(7)),
+        *map(np.int64, (grid.made, grid.wide, grid.rows, grid.columns)),
+        *map(np.int32, (grid.step, grid.stride, grid.above, grid.aside, some)),
+    )
+    return make("coarse_spread", (back, -(-blocks // some), grid.planes), grid.step * tall, args, resident=RESIDENT)
+
+
+def _odd(make: Make, grid: Grid, reaches: tuple[int, int]) -> Launch:
+    """What is not finite."""
+    i32, i64 = np.int32, np.int64
+    tiles = -(-grid.wide // SIDE) * -(-grid.made // SIDE) * grid.planes
+    groups = grid.strips * -(-grid.rows // grid.share) * grid.planes
+    args = (
+        *(A(0), W(1), W(5), A(7)),
+        *map(i64, (grid.planes, grid.height, grid.width, grid.made, grid.wide, _blocks(grid.rows))),
+        *(i32(groups), i32(TOGETHER * grid.step), i64(grid.top), i64(grid.y0), i64(grid.x0), *map(i32, reaches)),
+    )
+    return make("coarse_odd", (min(tiles, 2 * grid.groups), 1, 1), -(-(SIDE + 2 * reaches[1]) // ITEMS) * ITEMS // 16, args)
+
+
+def _blocks(rows: int) -> int:
+    """Blocks of steps that so many coarse rows are made of."""
+    return -(-rows // TOGETHER) + (TALL - 1) // TOGETHER
 
 
 def _shares(count: int, more: int, groups: int) -> int:
