@@ -23,10 +23,9 @@ _WORK, _AROUND, _WAITS = 360.0, 4.3, 0.9
 # Weights from which on direct sums take so many times what they are predicted to: they no longer fit in registers, nor in the
 # instructions that are kept.
 _LONG = ((640, 8.0), (176, 1.8))
-# It is taken where it is predicted to need less than this share of the direct sums' time: so that it is no slower where a quarter
-# of an image is blank, which takes it 6 ms at a sigma of 50 and 15 at 100 where an image of numbers takes 0.85 and 1.05 (of
-# 8192 x 8192).
-_QUICK = 0.15
+# It is taken where it is predicted to need less than this share of the direct sums' time: what is not finite takes it a third more
+# where a quarter of an image is blank, which direct sums do not mind.
+_QUICK = 0.6
 
 
 @dataclass(frozen=True)

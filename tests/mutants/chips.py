@@ -220,8 +220,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/coarse/coarse_odd.knl",
-        "|| kinds[m] == 6;",
-        "|| kinds[m] == 8;",
+        "AS_F32(minus & plus ?",
+        "AS_F32(minus & plus & 2 ?",
         (COARSE + "what_is_not_finite_goes_as_far_as_the_weights[opencl:0-signs-reflect]",),
         "infinities of both signs make one",
         devices="opencl",

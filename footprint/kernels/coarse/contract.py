@@ -44,8 +44,6 @@ DOWN = 16
 """Results down a coarse column that are made at once, and zeros behind the weights for them."""
 NEIGHBOURS = 1
 """Columns after one that are made of its coarse columns, too."""
-PERIODS = 60
-"""Most coarse steps around the results of a group that looks for what is not finite."""
 CHIP, ITEMS, PLANES = 48 << 10, 128, 65535
 """Bytes on the chip that the widest one needs, work-items of a group, and most planes of a launch."""
 _EXACT = 2.0**-21

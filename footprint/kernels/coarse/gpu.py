@@ -7,16 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from footprint.kernels.coarse.contract import PERIODS, TALL, TOGETHER, WIDE
+from footprint.kernels.coarse.contract import TALL, TOGETHER, WIDE
 from footprint.kernels.common.borders import CODES
 from footprint.kernels.common.launch import CORES, MAX_GROUPS_Y, A, Argument, Defines, Launch, Program, W
 from footprint.kernels.common.load import c_type
 from footprint.spec import ArraySpec, Limits
 
 # As in the text.
-ITEMS, COLUMNS, LINES, RUN, DOWN, SIDE = 128, 2, 256, 8, 16, 32
+ITEMS, COLUMNS, LINES, RUN, DOWN, SIDE, WORD = 128, 2, 256, 8, 16, 4, 32
 # Groups that a core holds of those that go down, along, and back.
 RESIDENT, ALONG = 4, 3
+# Of those that look for what is not finite, to one that goes down.
+SEEING = 4
 # Columns of the image that are on the chip together.
 TILE = 16
 
@@ -76,8 +78,12 @@ class Grid:
         """The image's column that the first coarse column begins with."""
         return self.x0 - self.aside - WIDE // 2 * self.stride - WIDE * self.stride // 2
 
-    def work(self) -> tuple[ArraySpec, ...]:
-        """Coarse rows, where they are odd, their sums across, coarse columns, their sums down, and which groups saw something odd.
+    def seen(self, reaches: tuple[int, int]) -> tuple[int, int]:
+        """Words of 32 rows, and columns, of the image and of what lies around it; one more word than any result sees."""
+        return -(-self.made // WORD) + 2 * reaches[0] // WORD + 1, self.wide + 2 * reaches[1]
+
+    def work(self, reaches: tuple[int, int]) -> tuple[ArraySpec, ...]:
+        """Coarse rows, what is not finite, sums across, coarse columns, their sums down, and which groups saw something odd.
 
         That of the worst place of the first result.
         """
@@ -85,7 +91,7 @@ class Grid:
         rows, columns = most(self.made, self.step, TALL) + TOGETHER, most(self.wide, self.stride, WIDE)
         return (
             ArraySpec((self.planes, rows, self.width), "float32"),
-            ArraySpec((self.planes, _blocks(rows), self.width), "uint8"),
+            ArraySpec((self.planes, *self.seen(reaches)), "uint64"),
             ArraySpec((self.planes, rows, self.wide), "float32"),
             ArraySpec((self.planes, self.height, columns), "float32"),
             ArraySpec((self.planes, self.made, columns), "float32"),
@@ -124,7 +130,7 @@ def coarse_program(
     names: Defines = (
         *(("T", c_type(image.dtype)), ("TALL", TALL), ("WIDE", WIDE), ("FLOATS", int(floats)), ("CX", COLUMNS)),
         *(("TOGETHER", TOGETHER), ("TILE", TILE)),
-        *(("BORDER_Y", CODES[border_y]), ("BORDER_X", CODES[border_x]), ("PERIODS", PERIODS)),
+        *(("BORDER_Y", CODES[border_y]), ("BORDER_X", CODES[border_x])),
     )
 
     def make(
@@ -133,7 +139,7 @@ def coarse_program(
         # Few sizes, so that widths share what is compiled.
         room = -(-chip // 256) * 256
         defines = (*names, ("CHIP", room), ("BORDER_LINE", line), ("MIN_GROUPS", resident))
-        text = "coarse_odd.knl" if entry == "coarse_odd" else "coarse.knl"
+        text = "coarse_odd.knl" if entry in ("coarse_seen", "coarse_odd") else "coarse.knl"
         return Launch(text, entry, groups, (ITEMS, 1, 1), args, defines, 16 * room)
 
     launches = (
@@ -141,7 +147,7 @@ def coarse_program(
         *_along(make, grid, line.size, tails.size, reaches, CODES[border_x]),
         _spread(make, grid, rise.shape[1] // 4),
     )
-    return Program((*launches, _odd(make, grid, reaches)) if floats else launches, grid.work())
+    return Program((*launches, *_odd(make, grid, reaches)) if floats else launches, grid.work(reaches))
 
 
 def _gather(make: Make, grid: Grid, tall: int, wide: int) -> tuple[Launch, Launch]:
@@ -154,7 +160,7 @@ def _gather(make: Make, grid: Grid, tall: int, wide: int) -> tuple[Launch, Launc
         "coarse_down",
         (grid.strips, -(-grid.rows // grid.share), grid.planes),
         grid.step * (tall + TOGETHER // 2),
-        (A(0), A(1), W(0), W(1), W(5), *size, i64(grid.rows), i32(grid.step), i64(grid.top), i64(grid.share)),
+        (A(0), A(1), W(0), W(5), *size, i64(grid.rows), i32(grid.step), i64(grid.top), i64(grid.share)),
         resident=RESIDENT,
     )
     beside = make(
@@ -206,22 +212,33 @@ def _spread(make: Make, grid: Grid, tall: int) -> Launch:
     return make("coarse_spread", (back, -(-blocks // some), grid.planes), grid.step * tall, args, resident=RESIDENT)
 
 
-def _odd(make: Make, grid: Grid, reaches: tuple[int, int]) -> Launch:
-    """What is not finite."""
+def _odd(make: Make, grid: Grid, reaches: tuple[int, int]) -> tuple[Launch, Launch]:
+    """What is not finite, in words of 32 rows, and in results."""
     i32, i64 = np.int32, np.int64
-    tiles = -(-grid.wide // SIDE) * -(-grid.made // SIDE) * grid.planes
-    groups = grid.strips * -(-grid.rows // grid.share) * grid.planes
-    args = (
-        *(A(0), W(1), W(5), A(7)),
-        *map(i64, (grid.planes, grid.height, grid.width, grid.made, grid.wide, _blocks(grid.rows))),
-        *(i32(groups), i32(TOGETHER * grid.step), i64(grid.top), i64(grid.y0), i64(grid.x0), *map(i32, reaches)),
+    (words, columns), flags = grid.seen(reaches), i32(grid.strips * -(-grid.rows // grid.share) * grid.planes)
+    tiles = -(-columns // ITEMS) * words * grid.planes
+    around = (grid.y0 - reaches[0], grid.x0 - reaches[1])
+    seen = make(
+        "coarse_seen",
+        (min(tiles, SEEING * grid.groups), 1, 1),
+        0,
+        (
+            *(A(0), W(5), W(1), flags),
+            *map(i64, (grid.planes, grid.height, grid.width, words, columns, grid.made + 2 * reaches[0], *around)),
+        ),
     )
-    return make("coarse_odd", (min(tiles, 2 * grid.groups), 1, 1), -(-(SIDE + 2 * reaches[1]) // ITEMS) * ITEMS // 16, args)
-
-
-def _blocks(rows: int) -> int:
-    """Blocks of steps that so many coarse rows are made of."""
-    return -(-rows // TOGETHER) + (TALL - 1) // TOGETHER
+    tiles = -(-grid.wide // (ITEMS * SIDE)) * -(-grid.made // WORD) * grid.planes
+    spread = make(
+        "coarse_odd",
+        (min(tiles, SEEING * grid.groups), 1, 1),
+        -(-2 * (ITEMS * SIDE + 2 * reaches[1]) // 4),
+        (
+            *(W(1), W(5), A(7), flags),
+            *map(i64, (grid.planes, grid.made, grid.wide, words, columns)),
+            *(i32(2 * reach) for reach in reaches),
+        ),
+    )
+    return seen, spread
 
 
 def _shares(count: int, more: int, groups: int) -> int:
