@@ -19,13 +19,13 @@ from footprint.units import format_seconds
 
 # Operations a pixel, their share more for what lies around an image, in sides, and launches' worth of a step, as rows of a step
 # wait for each other however few there are (all measured on an H100 at 1024 x 1024 to 8192 x 8192 and sigmas of 12 to 200).
-_WORK, _AROUND, _WAITS = 360.0, 4.3, 0.9
+_WORK, _AROUND, _WAITS = 350.0, 2.0, 0.8
 # Weights from which on direct sums take so many times what they are predicted to: they no longer fit in registers, nor in the
 # instructions that are kept.
 _LONG = ((640, 8.0), (176, 1.8))
-# It is taken where it is predicted to need less than this share of the direct sums' time: what is not finite takes it a third more
-# where a quarter of an image is blank, which direct sums do not mind.
-_QUICK = 0.6
+# It is taken where it is predicted to need less than this share of the direct sums' time: what is not finite takes it half as long
+# again where a quarter of an image is blank, which direct sums do not mind.
+_QUICK = 0.85
 
 
 @dataclass(frozen=True)

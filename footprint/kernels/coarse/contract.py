@@ -32,8 +32,10 @@ TALL, WIDE = 17, 9
 """Weights of a coarse row, and of a coarse column, in units of its step."""
 TOGETHER = 8
 """Coarse rows that are made at once."""
-STEP = 0.56, 0.8
-"""Steps from coarse row to coarse row, and from column to column, in sigmas: columns serve what lies beyond the ends alone."""
+STEP = 0.56, 0.83
+"""Most from coarse row to coarse row, and from column to column, in sigmas: columns serve what lies beyond the ends alone."""
+CLOSEST = 0.6
+"""Least from column to column: the weights of closer ones end too soon."""
 ENDS = 5.7
 """Sigmas from the middle to where what lies beyond the ends is nothing."""
 LEAST, MOST = 10.99, 400.0
@@ -42,8 +44,6 @@ NEAREST = 3.9
 """Sigmas to the ends of the weights at least: what lies beyond both ends, down and across, is left out."""
 DOWN = 16
 """Results down a coarse column that are made at once, and zeros behind the weights for them."""
-NEIGHBOURS = 1
-"""Columns after one that are made of its coarse columns, too."""
 CHIP, ITEMS, PLANES = 48 << 10, 128, 65535
 """Bytes on the chip that the widest one needs, work-items of a group, and most planes of a launch."""
 _EXACT = 2.0**-21
@@ -63,8 +63,8 @@ class Wide:
 
     @property
     def stride(self) -> int:
-        """From coarse column to coarse column."""
-        return int(STEP[1] * self.sigma)
+        """From coarse column to coarse column, by fours."""
+        return int(STEP[1] * self.sigma) // 4 * 4
 
     @property
     def far(self) -> int:
@@ -88,7 +88,8 @@ def wide(weights: np.ndarray) -> Wide | None:
         return None
     should = np.exp(-0.5 * (np.arange(-reach, reach + 1) / sigma) ** 2)
     close = np.abs(values / values[reach] - should) <= _EXACT * should
-    return Wide(sigma, reach) if close.all() and abs(values.sum() - 1) < 1e-5 else None
+    found = Wide(sigma, reach)
+    return found if found.stride >= CLOSEST * sigma and close.all() and abs(values.sum() - 1) < 1e-5 else None
 
 
 def in_reach(limits: Limits, image: ArraySpec) -> bool:
@@ -102,33 +103,35 @@ def tables(tall: Wide, across: Wide) -> tuple[np.ndarray, ...]:
     """Weights of the launch.
 
     ``down`` (step, 17): of row j of a step, for each of the 17 steps that a coarse row is the sum of, the first of which begins 8.5
-    steps before its place. ``rise``: of each of 17 coarse rows, the ninth of which is at or before a result, in the result j rows
-    after that. ``across`` (with the last step first) and ``drop``: the same of 9 coarse columns. ``line``: weights across.
-    ``tails``: those beyond the ends down, from the nearest on, and zeros.
+    steps before its place. ``rise``: of each of 17 coarse rows, the ninth of which is the nearest to a result, in the result j rows
+    after the first that it is the nearest to. ``across`` (stride / 4, 9, 4): the same as ``down`` of 9 steps of coarse columns, the
+    last one first, of four columns at once. ``drop``: of each of 9 coarse columns, the fifth of which is at or before a result, in
+    the result j columns after that. ``line``: weights across. ``tails``: those beyond the ends down, the nearest first, and zeros.
     """
     width, narrow = tall.sigma / math.sqrt(2), across.sigma / math.sqrt(2)
     norm = np.exp(-0.5 * (np.arange(-tall.reach, tall.reach + 1) / tall.sigma) ** 2).sum()
 
-    def coarse(n: int, step: int, sigma: float) -> np.ndarray:
-        taps = np.exp(-0.5 * ((np.arange(n * step) - n * step // 2) / sigma) ** 2)
+    def coarse(n: int, step: int, before: int, sigma: float) -> np.ndarray:
+        taps = np.exp(-0.5 * ((np.arange(n * step) - before) / sigma) ** 2)
         return taps.reshape(n, step).T
 
     def padded(taps: np.ndarray) -> np.ndarray:
         return np.pad(taps, ((0, 0), (0, -taps.shape[1] % 4))).astype(np.float32)
 
-    def fine(n: int, step: int, sigma: float, whole: float) -> np.ndarray:
-        places = np.arange(step + NEIGHBOURS)[:, None] - (np.arange(n) - n // 2) * step
+    def fine(n: int, step: int, before: int, sigma: float, whole: float) -> np.ndarray:
+        places = np.arange(step)[:, None] - before - (np.arange(n) - n // 2) * step
         return step / (sigma * math.sqrt(math.pi)) / whole * np.exp(-0.5 * (places / sigma) ** 2)
 
     beyond = np.exp(-0.5 * (np.arange(tall.reach + 1, tall.far + 1) / tall.sigma) ** 2) / norm
     weights = np.exp(-0.5 * (np.arange(-across.reach, across.reach + 1) / across.sigma) ** 2)
     whole = weights.sum()
-    four = lambda row: np.pad(row, (0, -row.size % 4)).astype(np.float32)
+    beside = coarse(WIDE, across.stride, WIDE * across.stride // 8 * 4, narrow)[:, ::-1]
+    eight = lambda row: np.pad(row, (0, -row.size % 8)).astype(np.float32)
     return (
-        padded(coarse(TALL, tall.step, width)),
-        padded(fine(TALL, tall.step, width, norm)),
-        padded(coarse(WIDE, across.stride, narrow)[:, ::-1]),
-        fine(WIDE, across.stride, narrow, whole).astype(np.float32),
-        four(weights / whole),
-        np.append(four(beyond), np.zeros(DOWN, np.float32)),
+        padded(coarse(TALL, tall.step, TALL * tall.step // 2, width)),
+        padded(fine(TALL, tall.step, tall.step // 2, width, norm)),
+        np.ascontiguousarray(beside.reshape(-1, 4, WIDE).swapaxes(1, 2), np.float32),
+        fine(WIDE, across.stride, 0, narrow, whole).astype(np.float32),
+        eight(weights / whole),
+        np.append(eight(beyond), np.zeros(DOWN, np.float32)),
     )

@@ -14,13 +14,15 @@ from footprint.kernels.common.load import c_type
 from footprint.spec import ArraySpec, Limits
 
 # As in the text.
-ITEMS, COLUMNS, LINES, RUN, DOWN, SIDE, WORD = 128, 2, 256, 8, 16, 4, 32
+ITEMS, COLUMNS, RUN, DOWN, SIDE, WORD = 128, 2, 16, 16, 4, 32
 # Groups that a core holds of those that go down, along, and back.
 RESIDENT, ALONG = 4, 3
+# Rows of all steps that a group makes that goes back.
+BACK = 32
 # Of those that look for what is not finite, to one that goes down.
 SEEING = 4
-# Columns of the image that are on the chip together.
-TILE = 16
+# Columns of the image that are on the chip together, of so many rows of a work-item.
+TILE, ROWS = 32, 1
 
 
 Make = Callable[..., Launch]
@@ -50,7 +52,7 @@ class Grid:
     @property
     def rows(self) -> int:
         """Coarse rows."""
-        return -(-(self.made + self.above) // self.step) + TALL - 1
+        return -(-(self.made + self.above + self.step // 2) // self.step) + TALL - 1
 
     @property
     def columns(self) -> int:
@@ -76,7 +78,7 @@ class Grid:
     @property
     def left(self) -> int:
         """The image's column that the first coarse column begins with."""
-        return self.x0 - self.aside - WIDE // 2 * self.stride - WIDE * self.stride // 2
+        return self.x0 - self.aside - WIDE // 2 * self.stride - WIDE * self.stride // 8 * 4
 
     def seen(self, reaches: tuple[int, int]) -> tuple[int, int]:
         """Words of 32 rows, and columns, of the image and of what lies around it; one more word than any result sees."""
@@ -87,7 +89,7 @@ class Grid:
 
         That of the worst place of the first result.
         """
-        most = lambda n, by, taps: (n + by - 2) // by + taps
+        most = lambda n, by, taps: (n + by - 2 + by // 2) // by + taps
         rows, columns = most(self.made, self.step, TALL) + TOGETHER, most(self.wide, self.stride, WIDE)
         return (
             ArraySpec((self.planes, rows, self.width), "float32"),
@@ -129,7 +131,7 @@ def coarse_program(
     floats = np.dtype(image.dtype).kind == "f"
     names: Defines = (
         *(("T", c_type(image.dtype)), ("TALL", TALL), ("WIDE", WIDE), ("FLOATS", int(floats)), ("CX", COLUMNS)),
-        *(("TOGETHER", TOGETHER), ("TILE", TILE)),
+        *(("TOGETHER", TOGETHER), ("TILE", TILE), ("ALONG", ROWS)),
         *(("BORDER_Y", CODES[border_y]), ("BORDER_X", CODES[border_x])),
     )
 
@@ -143,18 +145,18 @@ def coarse_program(
         return Launch(text, entry, groups, (ITEMS, 1, 1), args, defines, 16 * room)
 
     launches = (
-        *_gather(make, grid, down.shape[1] // 4, across.shape[1] // 4),
+        *_gather(make, grid, down.shape[1] // 4),
         *_along(make, grid, line.size, tails.size, reaches, CODES[border_x]),
         _spread(make, grid, rise.shape[1] // 4),
     )
     return Program((*launches, *_odd(make, grid, reaches)) if floats else launches, grid.work(reaches))
 
 
-def _gather(make: Make, grid: Grid, tall: int, wide: int) -> tuple[Launch, Launch]:
+def _gather(make: Make, grid: Grid, tall: int) -> tuple[Launch, Launch]:
     """Coarse rows and coarse columns."""
     i32, i64 = np.int32, np.int64
     size = (i64(grid.height), i64(grid.width))
-    lines = -(-grid.height // LINES) * grid.planes
+    lines = -(-grid.height // (ROWS * ITEMS)) * grid.planes
     columns = _shares(grid.columns, WIDE, grid.groups * ALONG // RESIDENT // lines)
     rows = make(
         "coarse_down",
@@ -165,8 +167,8 @@ def _gather(make: Make, grid: Grid, tall: int, wide: int) -> tuple[Launch, Launc
     )
     beside = make(
         "coarse_across",
-        (-(-grid.height // LINES), -(-grid.columns // columns), grid.planes),
-        grid.stride * wide,
+        (-(-grid.height // (ROWS * ITEMS)), -(-grid.columns // columns), grid.planes),
+        grid.stride // 4 * WIDE,
         (A(0), A(3), W(3), *size, i64(grid.columns), i32(grid.stride), i64(grid.left), i64(columns)),
         resident=ALONG,
     )
@@ -190,7 +192,7 @@ def _along(make: Make, grid: Grid, line: int, tails: int, reaches: tuple[int, in
     down = make(
         "coarse_tails",
         (-(-grid.columns // 32), -(-grid.made // (ITEMS // 32 * DOWN)), grid.planes),
-        tails // 4,
+        tails // 4 + (tails + ITEMS // 32 * DOWN) // 2 + 1,
         (
             *(W(3), A(6), W(4)),
             *map(i64, (grid.height, grid.made, grid.columns, grid.y0)),
@@ -202,14 +204,17 @@ def _along(make: Make, grid: Grid, line: int, tails: int, reaches: tuple[int, in
 
 def _spread(make: Make, grid: Grid, tall: int) -> Launch:
     """Results of both."""
-    back, blocks = -(-grid.wide // (ITEMS * COLUMNS)), -(-(grid.made + grid.above) // (TOGETHER * grid.step))
-    some = _shares(blocks, 1, grid.groups // (back * grid.planes))
+    back, blocks = (
+        -(-(grid.wide + grid.aside % COLUMNS) // (ITEMS * COLUMNS)),
+        -(-(grid.made + grid.above + grid.step // 2) // (TOGETHER * grid.step)),
+    )
+    some, parts = max(BACK // 2 // grid.step, 1), -(-grid.step // BACK)
     args = (
         *(W(2), A(2), W(4), A(4), A(7)),
         *map(np.int64, (grid.made, grid.wide, grid.rows, grid.columns)),
-        *map(np.int32, (grid.step, grid.stride, grid.above, grid.aside, some)),
+        *map(np.int32, (grid.step, grid.stride, grid.above + grid.step // 2, grid.aside, some, parts)),
     )
-    return make("coarse_spread", (back, -(-blocks // some), grid.planes), grid.step * tall, args, resident=RESIDENT)
+    return make("coarse_spread", (back, -(-blocks // some) * parts, grid.planes), grid.step * tall, args, resident=RESIDENT)
 
 
 def _odd(make: Make, grid: Grid, reaches: tuple[int, int]) -> tuple[Launch, Launch]:
