@@ -95,6 +95,18 @@ def test_parts_have_the_bits_of_the_whole(backend, rng, mode, share):
     np.testing.assert_array_equal(some, whole)
 
 
+def test_parts_that_begin_at_an_odd_column_have_the_bits_of_the_whole(backend, rng):
+    """Two columns side by side are made of the same coarse columns, whichever part they are in."""
+    op, image = gaussian((11.0, 12.0), "wrap"), rng.standard_normal((120, 901), np.float32)
+    whole, plan = made(backend, op, image)
+    for share in (0.8, 0.6, 0.4):
+        some, cut = made(backend, op, image, int(plan.nbytes * share))
+        np.testing.assert_array_equal(some, whole)
+        if any(one.axis == "x" and one.size % 2 for one in cut.cuts):
+            return
+    raise AssertionError("no budget cut the image at an odd column")
+
+
 def test_planes_are_filtered_one_by_one(backend, rng):
     volume = rng.standard_normal((3, 220, 230), np.float32)
     volume[1, 50, 60] = np.nan

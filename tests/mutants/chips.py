@@ -227,6 +227,22 @@ MUTANTS = [
         devices="opencl",
     ),
     Mutant(
+        "footprint/kernels/coarse/coarse_odd.knl",
+        "s < ROWS; s *= 2) own |= own >> s;",
+        "s < ROWS / 2; s *= 2) own |= own >> s;",
+        (COARSE + "what_is_not_finite_goes_as_far_as_the_weights[opencl:0-few-reflect]",),
+        "rows see half of what is not finite in their own word",
+        devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/coarse/coarse.knl",
+        "* STRIP - aside % CX, want",
+        "* STRIP, want",
+        (COARSE + "parts_that_begin_at_an_odd_column_have_the_bits_of_the_whole[opencl:0]",),
+        "pairs of columns lie elsewhere in a part that begins at an odd column",
+        devices="opencl",
+    ),
+    Mutant(
         "footprint/kernels/coarse/gpu.py",
         "first_y % (TOGETHER * steps[0])",
         "first_y % 1",
