@@ -56,7 +56,7 @@ def apertures(
         In pixels; words such as ``"1.5 beam"`` (the geometric mean of its full widths at half maximum) or ``"10 arcsec"``; angles
         are converted by the pixel's size at the reference point.
     annulus : two radii, optional
-        Radii between which the sky is measured, the mean of the pixels there by their areas, and subtracted.
+        Radii between which the sky is measured (the area-weighted mean of the pixels there), which is then subtracted.
     background, noise : number, or array or open image (n_y, n_x)
         What is subtracted from every pixel; the standard deviation of a pixel's noise, without which there are no errors.
     mask : array or open image (n_y, n_x), optional
@@ -74,9 +74,9 @@ def apertures(
     -------
     astropy.table.Table
         One row per position: x, y; for every radius aper1_flux (in Jy where the image is in Jy/beam and the beam is known),
-        aper1_flux_err (noise that is correlated by the beam where one is known, and the annulus's), aper1_area (square pixels with
+        aper1_flux_err (of the noise, correlated by the beam where one is known, and of the annulus), aper1_area (square pixels with
         data), aper2_flux and so on; aper_flags, a sum: 1 where pixels had no data, 2 beyond the image's end, 4 where there was no
-        data at all, and the flux is NaN.
+        data at all and the flux is NaN.
 
     Raises
     ------

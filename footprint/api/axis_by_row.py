@@ -65,9 +65,9 @@ def axis_by_row(
 ) -> AxisByRow:
     """Find the rotation axis at twelve heights of the detector, and the line through them.
 
-    `rotation_axis` searches for the axis at each, in at most 16 rows, near where it is in the middle. Of all lines through two of
-    the heights, the one whose median distance from all is least decides which heights belong to it, and the line of least squares
-    through those is the result: fewer than half of the heights may be wrong.
+    `rotation_axis` searches for the axis at each height, in at most 16 rows, near its position in the middle. Of all lines through
+    two of the heights, the one with the smallest median distance from all decides which heights belong to the line, and a
+    least-squares line through those is the result: fewer than half of the heights may be wrong.
 
     Parameters
     ----------
@@ -93,7 +93,8 @@ def axis_by_row(
     Warns
     -----
     UserWarning
-        If heights lie more than 0.3 pixels (standard deviation) from the line, or a third of them do not belong to it.
+        If the heights scatter by more than 0.3 pixels (standard deviation) about the line, or more than a third do not belong to
+        it.
 
     Examples
     --------

@@ -35,11 +35,11 @@ def background(
 ) -> tuple[Any, Any]:
     """Maps of background and noise: clipped statistics of cells of box x box pixels, a median filter, a bicubic spline.
 
-    Values farther than kappa standard deviations from a cell's median are clipped until there are none. Since sources only add, a
-    normal distribution truncated one deviation above the background is then matched to what lies below that (``robust``), so that a
-    crowd of sources raises neither map much. Cells with data in less than 30 % of their pixels take the values of those around
-    them. If the beam is known, the noise is corrected for being too low in cells of few beams: by 2.2 times the beam's area over
-    the cell's.
+    Values farther than kappa standard deviations from a cell's median are clipped until there are none. Since sources only add
+    light, a normal distribution truncated one standard deviation above the background is then fitted to the values below that
+    (``robust``), so that a crowd of sources raises neither map much. Cells with data in less than 30 % of their pixels take the
+    values of those around them. If the beam is known, the noise is corrected for being too low in cells of few beams: by 2.2 times
+    the beam's area over the cell's.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def background(
     kappa : float
         Half width of the clip, in standard deviations.
     robust : bool
-        False takes the clip's standard deviation and mode (2.5 median - 1.5 mean, in skew cells the median), as SExtractor does.
+        False takes the clip's standard deviation and mode (2.5 median - 1.5 mean; in skewed cells the median), as SExtractor does.
     header : mapping, optional
         FITS header of the image, for the beam; an image from a file, or an HDU, brings its own.
     out : tuple of two arrays (n_y, n_x), optional

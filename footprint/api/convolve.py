@@ -55,7 +55,7 @@ def convolve(
     mask : array (k_x,), (k_y, k_x) or (k_z, k_y, k_x), or str
         Any size, odd or even, real or complex, with as many dimensions as the image, or as ``axes`` has entries. Or the name of
         one, as for the command: "gaussian:sigma=2" ("gaussian:fwhm=5", "gaussian:2,truncate=3"), "box:5" ("box:5x7"), "disk:7",
-        "log:1.5", or of a file, as `open_image` reads it or ``.npy`` of any number of axes.
+        "log:1.5", or of a file, as `open_image` reads it, or a ``.npy`` file with any number of axes.
     mode : {"same", "full", "valid"}
         The size of the result, with the conventions of ``scipy.signal.convolve``: "full" has n + k - 1 outputs an axis, "same" the
         n in the middle of them (starting at (k - 1) // 2, so c = (k - 1) // 2; for an even mask ``scipy.ndimage.convolve`` puts the
@@ -67,18 +67,19 @@ def convolve(
     cval : float
         Value outside for "constant"; NaN means that it is not known.
     nan : {"propagate", "interpolate", "ignore"}
-        What to do about NaN in the image: it spreads; or each result is the sum over what is a number, divided by the share of the
-        mask's sum that fell on numbers (``astropy.convolution`` with ``normalize_kernel=False``, for which the mask's sum is over a
-        hundredth of that of its magnitudes), and NaN where there is none; or NaN adds nothing (astropy's "fill" with 0).
+        What to do about NaN in the image: it spreads; or each result is the sum over the pixels that are not NaN, divided by the
+        share of the mask's sum that fell on them, and NaN where there are none (``astropy.convolution`` with
+        ``normalize_kernel=False``; the mask's sum must be over a hundredth of that of its magnitudes); or NaN adds nothing
+        (astropy's "fill" with 0).
     masked : array, optional
-        Of the image's shape; what is not 0 marks pixels that are left out (``mask=`` of ``astropy.convolution``), as NaN is by
-        ``nan="interpolate"``, or by "ignore" where that is asked for. By "propagate" NaN that is not masked still spreads. A
-        ``numpy.ma`` array brings its own.
+        Of the image's shape; pixels where it is not 0 are left out (``mask=`` of ``astropy.convolution``), as NaN is with
+        ``nan="interpolate"``, or with "ignore" if you ask for that. With "propagate", NaN that is not masked still spreads. A
+        ``numpy.ma`` array brings its own mask.
     weight : array, optional
         Of the image's shape: how much each pixel counts, (sum of mask weight image) times (sum of mask) / (sum of mask weight), the
-        normalised convolution; what is not above 0 is left out. By ``nan="ignore"`` the sum of mask weight image alone. What lies
-        outside as ``cval`` has no weight; with ``masked`` alone it counts as known, unless ``cval`` is NaN. If weight times image
-        exceeds float32, as with variances in tiny units, scale the weights, or ask for ``dtype="float64"``.
+        normalised convolution; pixels whose weight is not above 0 are left out. With ``nan="ignore"`` only the sum of mask weight
+        image. The outside (``cval``) has no weight; with ``masked`` alone it counts as known, unless ``cval`` is NaN. If weight
+        times image exceeds float32, as with variances in tiny units, scale the weights, or ask for ``dtype="float64"``.
     origin : int or tuple of int
         Moves the mask's centre c, along all axes or each, in mode "same"; 0 lies on it.
     axes : tuple of int, optional
@@ -86,19 +87,20 @@ def convolve(
         Required if the image has more axes than the mask, and for a mask by name if the last of three has a length of 3 or 4, as a
         picture's colours do. On a device they are the image's last, in order.
     masks : {"one", "all", "each"}
-        With "all" the mask's first axis counts masks: each of them filters the image, which is brought in once, and the result has
-        their axis in front. With "each" the image's first axis counts images, and each is filtered by the mask of its own number.
+        With "all" the mask's first axis counts masks: each of them filters the image, which is loaded once, and the result has that
+        axis in front. With "each" the image's first axis counts images, and each is filtered by the mask with the same index.
     method : {"auto", "direct", "separable", "fft"}
         "direct" sums, tap by tap. "fft": transforms of tiles (overlap-save) of signals, images and volumes; the weights are finite.
         Results are within 1e-6 (float64: 1e-14) of the sum of ``|mask|`` times the largest ``|image|`` of the tile, so next to
         something very much brighter, direct sums keep more digits; NaN and infinities reach what they reach in direct sums.
         "separable": the mask as a sum of products of a column and a row, found by its singular values until what is left is at most
-        2^-24 (float64: 2^-48) of the sum of ``|mask|``; refused if it has too many. "auto" takes "fft" if, by the shapes of image
-        and mask alone, it is predicted to take at most 0.75 of the time of direct sums (0.85 on GPUs), as for large images and
-        masks from about 13 x 13 on, of some 110 samples or of 8 x 8 x 8, on GPUs 14 x 14; and "direct" otherwise, and with ``nan``,
-        ``masked`` or ``weight``. If the two sums of a product are predicted to be faster still, it examines the weights of a mask
-        in host memory, and takes "separable" if every weight is, to 2^-22 (float64: 2^-48) of itself, the product of a column and a
-        row, as in Gaussians and boxes. The choice does not depend on memory, threads or parts; the plan says which method, and why.
+        2^-24 (float64: 2^-48) of the sum of ``|mask|``; refused if it has too many. "auto" chooses "fft" if, from the shapes of
+        image and mask alone, it is predicted to take at most 0.75 of the time of direct sums (0.85 on GPUs), as for large images
+        and masks from about 13 x 13, 110 samples or 8 x 8 x 8, on GPUs 14 x 14. Otherwise, and with ``nan``, ``masked`` or
+        ``weight``, it chooses "direct". If the two sums of a product are predicted to be faster still, it examines the weights of a
+        mask in host memory, and chooses "separable" if every weight is, to 2^-22 (float64: 2^-48) of itself, the product of a
+        column and a row, as in Gaussians and boxes. The choice does not depend on memory, threads or parts; the plan says which
+        method, and why.
     dtype : dtype, optional
         Dtype of the sums and the result, "float32" or "float64" ("complex64", "complex128"); "float16" gives float32 sums, rounded
         at the end.
@@ -155,8 +157,8 @@ def correlate(
     """Correlate a signal, an image or a volume with a mask, out[y, x] = sum of mask[i, j] image[y - k_y // 2 + i,
     x - k_x // 2 + j].
 
-    The convolution with the mask flipped in every axis; all else as in `convolve`. In mode "same" tap k // 2 lies on
-    the output, as in ``scipy.signal.correlate`` and ``scipy.ndimage.correlate``. Of a complex mask the conjugate is taken.
+    The convolution with the mask flipped in every axis; all else as in `convolve`. In mode "same" tap k // 2 lies on the output, as
+    in ``scipy.signal.correlate`` and ``scipy.ndimage.correlate``. The conjugate of a complex mask is used.
 
     Parameters
     ----------
@@ -207,25 +209,25 @@ def plan_convolve(
     shape : tuple of int
         Of the image.
     mask : tuple of int, array or str
-        The mask's shape, or the mask itself, as in `convolve`: ``method="auto"`` looks at a call's weights, so only with them is
-        the plan the call's own. By a shape alone it is that of masks which are no product of a column and a row.
+        The mask's shape, or the mask itself, as in `convolve`: ``method="auto"`` looks at the weights, so only a plan made with the
+        mask itself is the plan of the call. A shape alone is planned as a mask that is not separable.
     dtype : str
         Of the image.
     mode, boundary, cval, nan, origin, axes, masks, method, memory, device
-        As in `convolve`; a "separable" mask of which the shape is given is planned as one product.
+        As in `convolve`; with "separable" and only the mask's shape, one product is planned.
     mask_dtype : dtype, optional
-        Of a mask of which the shape is given, where it is complex.
+        Of the mask, if only its shape is given and it is complex.
     masked, weight : dtype, optional
-        Of the arrays that the call is given so.
+        Dtypes of the arrays that the call will be given.
     result : dtype, optional
         The ``dtype`` of `convolve`.
 
     Returns
     -------
     Plan
-        Its inputs are the image and the mask in order of correlation (a convolution's mask flipped) in the sums' dtype;
-        of a "separable" one, and of one that "auto" finds to be a product, the image and the products' columns and rows,
-        ``(rank, k_y)`` and ``(rank, k_x)``; then ``masked`` and ``weight``.
+        Its inputs are the image and the mask in order of correlation (a convolution's mask flipped) in the sums' dtype; for a mask
+        that is "separable", or found to be so by "auto", the image and the products' columns and rows, ``(rank, k_y)`` and ``(rank,
+        k_x)``; then ``masked`` and ``weight``.
 
     Examples
     --------

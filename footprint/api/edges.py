@@ -28,7 +28,7 @@ def sobel(
     memory: Memory = None,
     device: str = "auto",
 ) -> Any:
-    """Take Sobel's derivative along an axis: -1, 0, 1 along it and 1, 2, 1 along all others.
+    """Take the Sobel derivative along an axis: -1, 0, 1 along it and 1, 2, 1 along all others.
 
     Parameters
     ----------

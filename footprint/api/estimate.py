@@ -19,16 +19,17 @@ def _plan(verb: str, *args: Any, **kwargs: Any) -> Plan:
 
 
 def estimate_required_memory(verb: str, *args: Any, **kwargs: Any) -> int:
-    """Bytes a job takes where memory is not limited: arena + constant + library + host of its plan.
+    """Bytes a job takes if memory is not limited: arena + constant + library + host of its plan.
 
-    A device that allows no block of the whole job's size makes it in runs, as few as that allows; this is then what one run takes.
+    If a device allows no block of the whole job's size, the job takes several runs, as few as possible; this is then what one run
+    takes.
 
     Parameters
     ----------
     verb
         Name of the operation: ``"fbp"``, ``"convolve"``, ``"reconstruct"``, ...
     *args, **kwargs
-        What ``plan_VERB`` takes. Without ``memory`` runs are as large as the device allows, however much is free.
+        Arguments of ``plan_VERB``. Without ``memory`` runs are as large as the device allows, however much is free.
 
     Returns
     -------
@@ -51,7 +52,7 @@ def estimate_required_memory(verb: str, *args: Any, **kwargs: Any) -> int:
 
 
 def estimate_max_chunk_size(verb: str, *args: Any, memory: str | int | float, **kwargs: Any) -> int:
-    """Units (slices, rows, images) in a run within ``memory``: as few runs as that allows, of equal size.
+    """Units (slices, rows, images) per run within ``memory``, for as few runs of equal size as it allows.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ def fbp(
         with a warning: no pixel is then seen from all directions.
     filter : str or array (P // 2 + 1,)
         "ramlak", "shepp-logan", "cosine", "hamming", "hann", "tukey", "lanczos", "hilbert", "parzen", "none", or gains at
-        ``numpy.fft.rfftfreq(P)``, P the next 2^a 3^b 5^c 7^d at or over 2 n_x.
+        ``numpy.fft.rfftfreq(P)``, where P is the smallest 2^a 3^b 5^c 7^d that is at least 2 n_x.
     padding : {"constant", "edge", "reflect", "symmetric", "wrap"}
         What lies beyond the detector while filtering: zeros; aaa|abcd|ddd; dcb|abcd|cba (scipy.ndimage's "mirror"); cba|abcd|dcb
         (scipy.ndimage's "reflect"); bcd|abcd|abc. The names are numpy.pad's; the notes have those of other libraries, which are
@@ -112,7 +112,7 @@ def fbp(
     method : {"direct", "fourier"}
         Direct summation, or the adjoint non-uniform FFT of the filtered polar spectrum: on the CPU about ten times as fast for
         thousands of angles, with a grid of frequencies larger than a slice. The two agree within the seen circle as far as sharp
-        edges allow; outside it direct sums treat what the detector missed as 0, Fourier as the filter's tail.
+        edges allow; outside it direct sums treat samples beyond the detector as 0, Fourier as the filter's tail.
     interpolation : {"linear", "sinc"}
         Between the samples of a filtered row: "linear", which weakens high frequencies and noise with them, or "sinc", which keeps
         them (Fourier method only). Fourier weakens frequencies as linear interpolation does, without its aliases.
@@ -123,7 +123,8 @@ def fbp(
     pixel_size : float, optional
         Divides the result: in centimetres, it gives 1/cm.
     circle : bool
-        Zeros outside the circle that every projection has seen; an error if the axis lies off the detector, where there is none.
+        Zeros outside the circle that every projection has seen; an error if the axis lies off the detector, as there is no such
+        circle.
     axis_shifts : array (n_angles,), optional
         Shift of each projection on the detector, in pixels: added to h.
     cutoff : float
@@ -132,7 +133,7 @@ def fbp(
         Move slices so that the axis lies in their middle, at ((n - 1) / 2, (n - 1) / 2) of n by n pixels; ``roi`` counts in the
         moved slice.
     margin : int
-        How many pixels slices extend beyond the detector's width, on all four sides; a ``roi`` decides this alone.
+        How many pixels slices extend beyond the detector's width, on all four sides; ignored with a ``roi``.
     out : array (n_y, n_x) or (n_z, n_y, n_x), optional
         Where the slices go, of a floating dtype.
     memory : str, int or float, optional
@@ -141,8 +142,8 @@ def fbp(
     device : str
         "auto", "cpu", "cuda", "cuda:1", "opencl".
     fft : str
-        What transforms rows: "auto" is our own kernel if a row fits on the chip, otherwise the device's usual library; or name a
-        library for all rows: "cufft" or "vkfft" on CUDA, "stockham" (ours) or "vkfft" on OpenCL (extra ``vkfft``).
+        Which FFT is used for rows: "auto" is our own kernel if a row fits on the chip, otherwise the device's usual library; or
+        name a library for all rows: "cufft" or "vkfft" on CUDA, "stockham" (ours) or "vkfft" on OpenCL (extra ``vkfft``).
     progress : callable, optional
         ``progress(slices_done, slices)``; if one slice is made in tiles, it counts rows.
 

@@ -98,9 +98,9 @@ def find_sources(
     connectivity : {4, 8}
         8 if pixels that touch only at corners belong together, 4 if not. Deblending climbs by edges and corners within either.
     min_area : int or str
-        The fewest pixels of an island, or a share of the beam's area, such as "0.3 beam"; with deblend, of every part of one, too.
-        "auto" takes half the pixels that a point source whose peak is at sigma has over the flood, which is the beam's area times
-        ln(sigma / flood); 1 without a beam or a flood.
+        The fewest pixels of an island, or a share of the beam's area, such as "0.3 beam"; with deblend, also of every part of one.
+        "auto" is half the pixels over the flood of a point source whose peak is at sigma (they are the beam's area times ln(sigma /
+        flood)); 1 without a beam or a flood.
     matched_filter : bool, "beam" or float, optional
         Find sources in a filtered image, and measure them on the image itself. The filter is the mean of each pixel's surroundings,
         weighted by the beam's shape (True or "beam") or by a round Gaussian of this full width in pixels; background and noise are
@@ -114,14 +114,13 @@ def find_sources(
     fit : {"point", "gaussian"}, optional
         Fit a Gaussian to every source, with its neighbours subtracted: of the beam's shape, or with a shape of its own.
     residual : bool
-        Search again in what the fits leave, with deblend, over a mesh of its own if there is one, and fit everything that was
-        found. Sources found this way have 8 in flags, island 0, and no pixel with their label; those whose fit is faint are
-        dropped.
+        With deblend: search the residual of the fits again, over a new mesh if there is a mesh, and fit everything that was found.
+        Sources found this way have 8 in flags, island 0, and no pixel with their label; those whose fit is faint are dropped.
     pairs : bool
         Split a fit where two points, or a point beside a Gaussian, describe the image better than one of them, in noise correlated
         as the image's is; with fit="gaussian", deblend and residual. Both rows have 32 in flags; the fainter, which is a new row,
-        also has 8. What the search of the residual found next to another row is fitted together with it, and joined to it where
-        one source does as well.
+        also has 8. A source that the search of the residual found next to another row is fitted together with it, and joined to it
+        where one source fits as well.
     apertures : radii, optional
         Sum over discs of these radii about the centres: pixels, or words such as "1.5 beam"; see `apertures`.
     annulus : two radii, optional
@@ -132,12 +131,12 @@ def find_sources(
         Centres in Gaussian windows about themselves, like SExtractor's XWIN_IMAGE: of the beam's size (without a beam, each
         source's own), or of this full width in pixels.
     measure_on : mapping of str to image, list of images, or image, optional
-        Measure what is found on these images, too, which have the same shape: other bands, planes of a cube, epochs. Arrays are
-        assumed to have this image's unit and beam; columns end in the images' names, in those of their files, or in 1, 2 and so on.
+        Also measure the sources on these images of the same shape: other bands, planes of a cube, epochs. Arrays are assumed to
+        have this image's unit and beam; names of columns end in the image's name, its file's name, or 1, 2 and so on.
     reliability : float, optional
         The share of detections that should be real, such as 0.9: sigma becomes the lowest threshold, from 3 or the flood up, at
-        which the inverted image has few enough detections (see docs/sources.md). If there is none, sigma stays, or becomes the
-        highest negative's.
+        which the inverted image has few enough detections (see docs/sources.md). If there is none, sigma stays as given, or becomes
+        the highest negative's.
     negatives : bool
         Also return the detections of the inverted image, by the same rules, as a table of their own.
     lesson : bool
@@ -163,9 +162,9 @@ def find_sources(
     labels : array (n_y, n_x) of int32, or an object with ``write(rows, array)``, optional
         Receives the label of each pixel, 0 outside islands.
     capacity : int, optional
-        Components the plan has room for (on the CPU, once ended, islands alone), with deblend parts and twice as many summits: one
-        for every 768 pixels unless given, fewer, and more summits than that, in a small budget. If an image needs more, it is
-        planned again with enough, if the budget allows and you gave no number.
+        Components the plan has room for (on the CPU, of those that have ended only islands), with deblend parts and twice as many
+        summits. By default one for every 768 pixels; in a small budget fewer, with more summits than that. If an image needs more,
+        it is planned again with enough, if the budget allows it and you gave no number.
     memory : str, int or float, optional
         The most memory the run may take beyond the image and the labels.
     device : str
@@ -178,10 +177,10 @@ def find_sources(
     Returns
     -------
     astropy.table.Table
-        One row per island; with ``negatives``, a pair: that table, and one of what is found in the image mirrored about its
-        background, which noise makes. ``meta`` has what was asked for, background and noise (typical values of a mesh or maps),
-        the clip, and the beam. flux, x, y, ra, dec, x_win, y_win and fitted values have errors (NAME_err) of the noise, correlated
-        by the beam if that is known.
+        One row per island; with ``negatives``, a pair: that table, and one of the detections in the image mirrored about its
+        background, which are due to noise. ``meta`` has the settings, background and noise (typical values of a mesh or maps), the
+        clip, and the beam. flux, x, y, ra, dec, x_win, y_win and fitted values have errors (NAME_err) of the noise, correlated by
+        the beam if that is known.
 
         * label; x, y (flux-weighted centre, from 0); ra, dec (ICRS, if the header has a WCS); peak; flux (sum over pixels minus the
           background: in Jy if the image is in Jy/beam and the beam is known, otherwise the plain sum, as its unit says); npix;
@@ -329,13 +328,13 @@ def plan_find_sources(
     background, noise : str
         As in `find_sources`; "map" for a map that is given, of the image's dtype.
     save_background, save_noise, save_model, save_residual : bool
-        Whether these are wanted, as arrays of the dtype they are found in unless they, too, go to a file.
+        Whether these are wanted: as arrays of the dtype they are computed in, unless they also go to a file.
     measure_on : int, optional
         How many images of the same shape and dtype, and with the same beam, are measured on.
     labels : bool or "file"
-        Whether labels are wanted: an int32 array, unless they, too, go to a file.
+        Whether labels are wanted: an int32 array, unless they also go to a file.
     streamed : bool
-        Whether the image and maps come from files, and labels and maps go to some.
+        Whether the image and maps come from files, and labels and maps go to files.
     reading : callable, optional
         ``reading(n_rows, dtype)``: bytes the file's library takes beside the block, contiguous and of that dtype, while it reads so
         many rows.

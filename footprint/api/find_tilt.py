@@ -57,9 +57,9 @@ def find_tilt(
 ) -> Tilt:
     """Find the tilt of a scan's rotation axis: the angle by which projections must be turned to have it upright.
 
-    The slope of `axis_by_row` shows a tilt, but less than there is, because a row's opposite is another row on both sides of a
-    leaning axis. So projections are turned by what was found and searched again, until nothing is left (by the secant rule, mostly
-    three searches). Uses some rows of a few projections, on the CPU.
+    The slope of `axis_by_row` underestimates a tilt, because about a leaning axis the opposite of a row is a different row. So
+    projections are turned by the tilt found and searched again, until none is left (by the secant rule, usually in three searches).
+    Uses some rows of a few projections, on the CPU.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ def gaussian_filter(
         What lies outside: abcd|dcba (numpy.pad's "symmetric"); ``cval``; the last pixel; abcd|cba (numpy.pad's "reflect");
         abcd|abcd. The notes have the names that other libraries give them, which are accepted where no two differ.
     cval : float
-        Value outside for "constant": outside the image, and outside what one axis left for the next.
+        Value outside for "constant": outside the image, and outside each intermediate result that one axis leaves for the next.
     truncate : float
         Standard deviations after which the weights end.
     radius : int or tuple of int, optional
@@ -68,9 +68,9 @@ def gaussian_filter(
     Returns
     -------
     array
-        float32 for float16, float32, bool and integers of 8 and 16 bits; float64 for all others. scipy.ndimage truncates the
-        results of integers to integers; cast them if you want that. Within 1e-6 of the sum of ``|w| |x|`` (float64: 1e-14); wide
-        Gaussians on a GPU, by coarse rows and columns, also count light beyond their ends with up to 3e-7 of the largest weight.
+        float32 for float16, float32, bool and integers of 8 and 16 bits; float64 for all others. scipy.ndimage truncates results
+        for integers to integers; cast them if you want that. Within 1e-6 of the sum of ``|w| |x|`` (float64: 1e-14); wide Gaussians
+        on a GPU, by coarse rows and columns, also count light beyond their ends with up to 3e-7 of the largest weight.
 
     Raises
     ------

@@ -232,15 +232,16 @@ def tv(
     """Reconstruct slices of little total variation: the minimum of ``|A x - b|² / 2 + weight sum |grad x|``.
 
     grad x holds the differences to the next column and the next row, 0 at the last, and ``|grad x|`` is its length at each pixel.
-    By the primal-dual method of Chambolle and Pock, with a step for every ray and pixel from the sums of A along rows and columns.
+    The method is the primal-dual one of Chambolle and Pock, with a step for every ray and pixel from the sums of A along rows and
+    columns.
 
     Parameters
     ----------
     sinogram, angles, nonnegative, center, roi, pixel_size, circle, axis_shifts, out, memory, device
         As in `sirt`.
     weight : float
-        Above 0, in the sinogram's units (of slices in 1/pixel, whatever ``pixel_size``): larger is smoother between edges. Noise
-        of spread s in the sinogram is evened out by about s sqrt(n_angles).
+        Above 0, in the sinogram's units (of slices in 1/pixel, whatever ``pixel_size``): larger is smoother between edges. About s
+        sqrt(n_angles) smooths noise of standard deviation s in the sinogram.
     iterations : int
         How many.
 

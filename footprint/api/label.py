@@ -46,9 +46,10 @@ def label(mask: Any, connectivity: int = 4, *, out: Any = None, memory: Memory =
     Raises
     ------
     ShapeError, ArgumentError, BudgetError
-        More than two dimensions, a connectivity that is not 4 or 8, a budget that is too small: what is named does for any mask.
+        More than two dimensions, a connectivity that is not 4 or 8, a budget that is too small: the one named is enough for any
+        mask.
     CapacityError
-        A budget that does for most masks, and not for so many components.
+        A budget that is enough for most masks, but not for so many components.
 
     Examples
     --------

@@ -48,7 +48,7 @@ def match_beam(
     Parameters
     ----------
     image : array (n_y, n_x)
-        As in `convolve`; axes of length 1 may precede these two, as radio images have them, and stay.
+        As in `convolve`; axes of length 1 may precede these two, as in radio images, and are kept.
     header : mapping or astropy.io.fits.Header
         BMAJ, BMIN, BPA (or the last AIPS CLEAN line of its history), celestial coordinates, BUNIT.
     target : (major, minor, angle), float, str or Beam
@@ -66,13 +66,13 @@ def match_beam(
     Raises
     ------
     ArgumentError
-        No beam, no sky or no size of a pixel in the header; a target that the image's beam does not lie within, or that is too
-        close to it for the pixels to tell apart.
+        No beam, no celestial axes or no pixel size in the header; a target that does not contain the image's beam, or that differs
+        from it too little for the pixels to show.
 
     Warns
     -----
     UserWarning
-        A beam of less than a pixel or larger than the image, as axes in arcseconds make it; a beam that is not round, without BPA.
+        A beam smaller than a pixel or larger than the image, as when axes are in arcseconds; a beam that is not round, without BPA.
 
     Examples
     --------

@@ -79,8 +79,8 @@ def measure_at(
     shapes : array (n, 3) or (3,), or "catalogue", optional
         Standard deviations along the axes in pixels, and degrees from x towards y; "catalogue" takes those of the table: on the sky
         (fit_major, fit_minor, fit_pa, or major, minor, pa; also PyBDSF's, Selavy's and Aegean's columns; arcsec unless they have a
-        unit) where it has ra and dec and the image a WCS, otherwise fit_a, fit_b, fit_theta, or a, b, theta. By default all have
-        the beam's.
+        unit) where it has ra and dec and the image has a WCS, otherwise fit_a, fit_b, fit_theta, or a, b, theta. By default all
+        have the beam's shape.
     apertures, annulus
         Also sum over discs around the positions, as in `find_sources`.
     kappa, blank, mask, weight, header, background, noise, box, filter_size
@@ -96,11 +96,11 @@ def measure_at(
     -------
     astropy.table.Table
         One row per position, in their order: name, label, id, number or source_id, where the table given has them; x, y, ra and dec
-        (where the image has a WCS); fit_peak, fit_peak_err, fit_flux (over the whole plane; in Jy where `find_sources` has them
-        so), fit_flux_err, fit_chi2 (over degrees of freedom, as if pixels were independent), fit_npix (pixels fitted), snr
-        (fit_peak over its error), and what the apertures hold, as in `apertures`. Errors are of noise correlated by the beam where
-        one is known, with the heights of up to seven neighbours unknown. NaN where there are no pixels with data, where two have
-        the same position, and where so many are so close together that 100 steps do not settle their heights.
+        (where the image has a WCS); fit_peak, fit_peak_err, fit_flux (over the whole plane; in Jy where those of `find_sources`
+        are), fit_flux_err, fit_chi2 (per degree of freedom, as if pixels were independent), fit_npix (pixels fitted), snr (fit_peak
+        over its error), and the columns of `apertures`. Errors are of noise correlated by the beam where one is known, with the
+        heights of up to seven neighbours unknown. NaN where there are no pixels with data, where two have the same position, and
+        where so many are so close together that 100 steps do not settle their heights.
 
     Raises
     ------

@@ -33,7 +33,7 @@ def muladd(
     Parameters
     ----------
     dst : array of 1 to 3 dimensions
-        Floating point of any precision, byte order and strides; written. Computed in float32 up to that, in float64 above.
+        Floating point of any precision, byte order and strides; written to. Computed in float32 up to float32, in float64 above.
     other : array
         Real numbers of any dtype, as many dimensions.
     a, b : float

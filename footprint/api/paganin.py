@@ -75,11 +75,10 @@ def paganin(
     ShapeError, ArgumentError, BudgetError
         Where arrays or settings do not fit, or too little fits ``memory``.
 
-    Notes
-    -----
-    Paganin et al., Journal of Microscopy 206, 33 (2002). A row of the result is a sum over about 10 L rows on both sides, not over
-    all, so that any part of the rows can be made alone: what is left out changes no frequency by more than 1e-4 of the lowest, for
-    L below 3 pixels, where 64 rows at most count, by 1.6e-3. The plan's notes give both numbers.
+    Notes ----- Paganin et al., Journal of Microscopy 206, 33 (2002). A row of the result is a sum over about 10 L rows on both
+    sides, not over all, so that any part of the rows can be made alone. The rows left out change the gain at no frequency by more
+    than 1e-4 of that at the lowest (1.6e-3 for L below 3 pixels, where at most 64 rows are used). The plan's notes give both
+    numbers.
 
     Examples
     --------

@@ -27,7 +27,7 @@ def median_filter(
 ) -> Any:
     """Take the median of the window around every pixel: of n sorted values the one at n // 2, counted from 0.
 
-    The signature of ``scipy.ndimage.median_filter``, and its values to the bit, save where the image holds NaN or integers beyond
+    The signature of ``scipy.ndimage.median_filter``, and its values to the bit, except where the image holds NaN or integers beyond
     2^53, which SciPy rounds. Columns of windows are sorted by networks of comparisons, in registers.
 
     Parameters
@@ -39,7 +39,7 @@ def median_filter(
         Size of the window: one for all axes, or one for each; at most 11. With three axes it is 1 along one, as in
         ``size=(1, 3, 3)`` or ``size=3, axes=(1, 2)`` of a stack of planes, ``size=3, axes=(0, 1)`` of a picture's colours.
     footprint : array of bool, optional
-        In place of ``size``: the window, of which only true elements count, such as a disk or a cross; at most 11 along an axis.
+        Instead of ``size``: the window, such as a disk or a cross; only true elements count; at most 11 along an axis.
     output : array or dtype, optional
         Where the result goes: an array of the image's shape, and a dtype that holds the image's, apart from ``input``; or
         the dtype of a new one.
@@ -103,7 +103,7 @@ def percentile_filter(
     Parameters
     ----------
     percentile : float
-        -100 to 100; a negative one counts from 100.
+        -100 to 100; negative values count down from 100.
     input, size, footprint, output, mode, cval, origin, axes, memory, device
         As in `median_filter`.
 
@@ -137,7 +137,7 @@ def rank_filter(
     memory: Memory = None,
     device: str = "auto",
 ) -> Any:
-    """Take the value of one rank of the window around every pixel.
+    """Take the value of a given rank in the window around every pixel.
 
     Parameters
     ----------

@@ -72,12 +72,12 @@ def reconstruct(
     on_counts: Callable[[PixelCounts], None] | None = None,
     progress: Progress | None = None,
 ) -> Any:
-    """Reconstruct slices from raw projections, read and written by as many detector rows as memory allows.
+    """Reconstruct slices from raw projections, read and written as many detector rows at a time as memory allows.
 
-    Transmission (p - dark) / (flat - dark), flats interpolated in time; dead pixels from their neighbours along x; line integrals
-    -log of it, clipped to 1e-6 .. 10; vertical shifts; filtered backprojection. The result does not depend on ``memory``: to the
-    last bit by direct summation of whole slices (on the CPU, of groups of angles too), to ``accuracy`` in tiles by the Fourier
-    method, to rounding in all other cases.
+    The steps: transmission (p - dark) / (flat - dark), with flats interpolated in time; dead pixels replaced from their neighbours
+    along x; line integrals, -log of the transmission clipped to 1e-6 .. 10; vertical shifts; filtered backprojection. The result
+    does not depend on ``memory``: to the last bit by direct summation of whole slices (on the CPU, of groups of angles too), to
+    ``accuracy`` in tiles by the Fourier method, to rounding in all other cases.
 
     Parameters
     ----------
@@ -104,22 +104,22 @@ def reconstruct(
     log : bool
         False if projections are already line integrals: then neither flats and darks nor the logarithm are used.
     half_acquisition : bool, optional
-        Whether the axis lies near the detector's edge and the projections of a whole turn see one half of the sample each: rows are
-        then widened to the whole field, about twice the detector, rays seen twice blended along a line, and slices are as large
-        as the field, with the axis in their middle. By default as the scan's ``field_of_view`` says.
+        Whether the axis lies near the detector's edge, so that each projection of a full turn sees one half of the sample. Rows are
+        then widened to the whole field, about twice the detector, with rays seen twice blended along a line, and slices are as
+        large as the field, with the axis in their middle. By default as the scan's ``field_of_view`` says.
     black_frames : {"exclude", "keep"}
-        Projections without light, as when a shutter closed, are left out with a warning, and their neighbours in angle get more
-        weight. They are looked for in one of the first rows that are read.
+        With "exclude", projections without light (a closed shutter) are left out with a warning, and their neighbours in angle get
+        more weight. They are searched for in one of the first rows that are read.
     steps : callable, optional
         Given the list of the usual steps (`footprint.ops.reconstruct.default_steps`: open beam, minus log, dead pixels,
         transposition, vertical shifts and a half acquisition's field if any, FBP), returns the list to run: operations inserted,
         replaced or removed. Each is an ``Op`` with its axes, cut and halo, works on what the one before it left, and may bring its
         own kernels.
     out_dtype : {"float32", "uint8", "uint16"}
-        Dtype of the volume; whole numbers are rounded shares of ``out_range``, and value = low + number * (high - low) / largest
-        number.
+        Dtype of the volume. Integers are scaled to ``out_range`` and rounded: value = low + number * (high - low) / largest number.
     out_range : (low, high)
-        Values that 0 and the largest number stand for; others are clipped. `value_range` finds suitable ones. NaN becomes 0.
+        Values that 0 and the largest number stand for; values outside are clipped. `value_range` finds suitable ones. NaN becomes
+        0.
     out : array (n_rows, n_y, n_x), or an object with ``write(slices, array)``, optional
         Where the volume goes, slices counted from 0; slices made in tiles come as ``write((slices, rows), array)``. A volume
         created with ``resume=True`` continues where a stopped run of the same job was, to the same bits.
@@ -332,17 +332,18 @@ def plan_reconstruct(
     Parameters
     ----------
     scan : open scan, or (n_angles, n_z, n_x)
-        No pixel of it is read; "auto" as ``center`` takes the detector's middle, which changes no size, but for a half acquisition
-        the detector's last pixel: the largest slices it can have.
+        No pixel of it is read. With ``center="auto"`` the plan assumes the detector's middle, which changes no size, or for a half
+        acquisition the detector's last pixel, which gives the largest slices possible.
     angles, dtype, n_flat_groups
-        Of a scan given by its shape: radians or their number, the projections' dtype, and groups of flats (0 for none).
+        For a scan given by its shape: angles in radians or their number, the projections' dtype, and how many groups of flats (or
+        0).
     center, rows, filter, padding, method, interpolation, accuracy, roi, pixel_size, circle, shifts, axis_shifts, cutoff, i0, log
         As in `reconstruct`.
     half_acquisition, steps, out_dtype, out_range, iterations, weight, nonnegative, centered, margin, memory, device, fft
         As in `reconstruct`.
     written : bool, or an object with ``write``
-        Whether the volume goes to a writer, whose blocks the plan then owns, and not to an array of the caller's; a writer with
-        ``host_bytes`` says what it takes beside them.
+        Whether the volume goes to a writer, whose blocks the plan then owns, and not to an array of the caller's; the
+        ``host_bytes`` of a writer are what it takes in addition.
 
     Returns
     -------

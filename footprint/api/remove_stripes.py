@@ -55,18 +55,19 @@ def remove_stripes(
         projections removes. ``sorting``: every column's values in order, medians over ``size`` columns of equal rank, back to their
         angles; for stripes of a few pixels that vary slowly. ``large``: columns divided by the ratio of their mean to that of their
         neighbours' medians, and replaced if they stand out by more than ``snr``; for broad stripes. ``dead``: columns that
-        fluctuate far less or more than others interpolated, then ``large``. ``all``: ``dead``, then ``sorting`` over ``small``
-        columns. ``fw``: in ``level`` levels of a wavelet transform, remove what is slow along the angle from the details along x.
+        fluctuate far less or more than others are interpolated, then ``large``. ``all``: ``dead``, then ``sorting`` over ``small``
+        columns. ``fw``: remove slow variations along the angle from the details along x, in ``level`` levels of a wavelet
+        transform.
     size : int, optional
         Columns of the median: 21, or 61 for ``large``, ``dead`` and ``all``.
     small : int
         Columns of the sorting that ends ``all``.
     snr : float
-        How far outside the noise a column counts as a stripe; a smaller number finds more.
+        How far outside the noise a column must be to count as a stripe; a smaller number finds more.
     sigma : float, optional
         For ``mean`` and the like, in columns: 30. For ``fw``, in periods over all angles: 1; larger removes more.
     level, wavelet : int, str
-        For ``fw``: how often the sinogram is halved, and the wavelet: haar, db2, db4, db5, db8, db15, sym4, sym8 or sym16.
+        For ``fw``: how many times the sinogram is halved, and the wavelet: haar, db2, db4, db5, db8, db15, sym4, sym8 or sym16.
     out : array like the sinogram, optional
         Where the result goes: a floating array, or ``sinogram`` itself.
     memory : str, int or float, optional

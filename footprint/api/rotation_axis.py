@@ -85,22 +85,22 @@ def rotation_axis(
     """Find the rotation axis, by registering projections with their mirrored opposites or by N. T. Vo's metric.
 
     For an axis at c, a projection's sample x and its opposite's sample 2c - x saw the same ray. The axis is where their normalised
-    correlation over the samples both saw is highest, between samples by a parabola; the median over up to four comparisons. If no
-    projection is exactly opposite, as in a scan of 180 degrees minus a step, it is interpolated from two near ones. Uses at most 16
-    rows (the overlap search and Vo's metric 4), on the CPU.
+    correlation over the samples both saw is highest, interpolated between samples by a parabola; the result is the median over up
+    to four comparisons. If no projection is exactly opposite, as in a scan of 180 degrees minus a step, it is interpolated from two
+    near ones. Uses at most 16 rows (the overlap search and Vo's metric 4), on the CPU.
 
     Parameters
     ----------
     scan : open scan
         See `open_scan`.
     method : {"registration", "overlap", "sliding-window", "growing-window", "vo"}
-        As above, as is "auto"; "overlap": the mean of the correlations of 64 projections, for whole turns and half acquisitions;
-        "sliding-window": an eighth of the detector on both sides of the axis counts; "growing-window": everything both saw counts,
-        and the measure is 1 minus the variance of the difference over the sum of the variances, which also requires the same
-        brightness; "vo": where the half turn and its mirror image join best, see `docs/axis.md`, for samples narrower than the
-        detector.
+        "registration" (or "auto"): as above; "overlap": the mean correlation over 64 projections, for full turns and half
+        acquisitions; "sliding-window": only an eighth of the detector on both sides of the axis counts; "growing-window":
+        everything both saw counts, and the measure is 1 minus the variance of the difference over the sum of the variances, which
+        also requires equal brightness; "vo": where the half turn and its mirror image join best, see `docs/axis.md`, for samples
+        narrower than the detector.
     rows : slice or (first, stop), optional
-        Detector rows to take the middle of.
+        Detector rows; the search uses the middle ones.
     search : (first, last), optional
         Where to look, in pixels; by default the middle half of the detector, or nearly all of it if the scan says "Half".
     i0, log

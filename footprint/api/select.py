@@ -29,21 +29,21 @@ def select(
     exclude : whole numbers, optional
         Projections to leave out, counted from 0; their neighbours in angle get more weight.
     every, start : int
-        Take every so many of the remaining projections, beginning with number ``start``, counted from 0: ``every=2, start=1`` takes
-        the odd ones.
+        Take every ``every``-th of the remaining projections, beginning with number ``start``, counted from 0: ``every=2, start=1``
+        takes the odd ones.
     binning : int
         Average squares of this many pixels a side in projections, flats and darks; rows and columns that do not fill a square are
         left out. The pixel size is multiplied by it.
     flip : bool
-        Reverse the detector columns, after binning. With a parallel beam these are the rays of half a turn later, so slices are
-        turned by 180 degrees about the axis.
+        Reverse the detector columns, after binning. With a parallel beam these are the rays half a turn later, so slices are turned
+        by 180 degrees about the axis.
 
     Returns
     -------
     Selected
-        With ``kept``, the numbers of its projections; ``own_axis(c)`` and ``detector_axis(c)``, which take an axis in pixels of the
-        detector as it is stored into its own and back: (c + 1/2) / binning - 1/2, and n - 1 - c of that after a flip;
-        ``of(table)``, which takes the projections' values from a table of all.
+        Has ``kept``, the numbers of its projections; ``own_axis(c)`` and ``detector_axis(c)``, which convert an axis in pixels of
+        the detector as it is stored to its own pixels and back: (c + 1/2) / binning - 1/2, and n - 1 - c of that after a flip;
+        ``of(table)``, which selects the projections' values from a table of all.
 
     Raises
     ------

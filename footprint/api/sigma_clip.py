@@ -60,13 +60,13 @@ def sigma_clip(
     """Clip at median -+ sigma std repeatedly until nothing changes, and describe what is left.
 
     Count and median are exactly those of a sort in float64, though no pixel is moved. Values that are not finite are ignored. A
-    clip that would leave nothing, as in a constant image, is not made.
+    clip that would leave nothing, as in a constant image, is skipped.
 
     Parameters
     ----------
     image : array of any shape, or an open image with ``read(rows, out)``
-        Real numbers of any dtype, byte order and strides; of more than two axes on a device, C-contiguous. Not copied; if kernels
-        cannot read it in place, blocks of rows are. What a masked array masks is left out, like NaN.
+        Real numbers of any dtype, byte order and strides; with more than two axes on a device, C-contiguous. Not copied; if kernels
+        cannot read it in place, blocks of rows are copied. Masked pixels of a masked array are left out, like NaN.
     sigma : float
         Half the width that is kept, in standard deviations.
     maxiters : int, optional

@@ -50,12 +50,12 @@ def steps(
         Settings of `paganin`: ``{"delta_beta": 500, "energy": 30, "distance": 0.2, "pixel_size": 1e-6}`` (keV, metres). Right
         before minus log; dead pixels are then replaced before it.
     unsharp : float, mapping or Op, optional
-        How much of what a Gaussian removes is added, or that and its ``sigma`` in pixels (1): ``{"amount": 3, "sigma": 0.8}``.
-        After phase, before minus log; `unsharp_mask` is the same of other images.
+        How much of what a Gaussian removes is added back, or this amount and the Gaussian's ``sigma`` in pixels (1 by default):
+        ``{"amount": 3, "sigma": 0.8}``. After phase, before minus log; `unsharp_mask` does the same to other images.
     normalization : str, mapping or Op, optional
         ``"chebyshev"``: subtract from every row of a sinogram the parabola that fits it best. ``"subtraction"`` or ``"division"``,
         as in ``{"method": "subtraction", "array": a}``: subtract from all sinograms, or divide them by, an array ``(n_x,)`` or
-        ``(n_angles, n_x)`` of the pixels and projections that are taken. Before rings.
+        ``(n_angles, n_x)`` for the pixels and projections that are taken. Before rings.
     rings : str, mapping or Op, optional
         A method of `remove_stripes`, or its settings: ``{"method": "all", "snr": 2.5}``. Right before what joins or
         backprojects sinograms.

@@ -74,8 +74,9 @@ def stream(
         All of one shape and dtype, on the host; of NumPy, PyTorch, JAX or what else `convolve` takes. Integers of 8 and 16 bits
         cross to a GPU as they are.
     verb : {"convolve", "correlate"}
-        What is done to each frame. Call others on each, as in ``(fp.median_filter(frame, 3) for frame in frames)``; a call like an
-        earlier one finds its plan and memory ready. (Who extends Footprint may give an operation of one input and output.)
+        What is done to each frame. Call other functions on each frame, as in ``(fp.median_filter(frame, 3) for frame in frames)``;
+        a call like an earlier one finds its plan and memory ready. (If you extend Footprint, an operation with one input and one
+        output also works.)
     mask : array (k_y, k_x), or str
         As in `convolve`.
     mode, boundary, cval, nan, method
@@ -94,9 +95,9 @@ def stream(
     Returns
     -------
     FrameStream
-        An iterator of results, arrays of the library that the first frame is of (xarray's: without labels). An array that nobody
-        holds any more is used again. ``statistics`` has frames per second and latencies; ``close`` (or ``with``) ends it early, and
-        closes ``frames`` if that is a generator.
+        An iterator of results, arrays of the same library as the first frame (xarray's: without labels). An array that nobody holds
+        any more is reused. ``statistics`` has frames per second and latencies; ``close`` (or ``with``) ends it early, and closes
+        ``frames`` if that is a generator.
 
     Raises
     ------
@@ -193,7 +194,7 @@ def plan_convolve_frames(
     Returns
     -------
     Plan
-        Of one frame; its seconds are all frames'.
+        Of one frame; its seconds are those of all frames.
 
     Examples
     --------

@@ -52,7 +52,7 @@ def try_axes(
     """Reconstruct one detector row about each of several rotation axes: ``out[k]`` is the slice about ``centers[k]``.
 
     Each slice is what `reconstruct` makes of that row about that axis, to the last bit. The rows it is made from are read once and
-    kept if ``memory`` allows it, and read for every axis if not.
+    kept if ``memory`` allows it, and otherwise read again for every axis.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def plan_try_axes(
     Returns
     -------
     Plan
-        Of the slice that takes most.
+        Of the slice that takes most memory.
 
     Examples
     --------

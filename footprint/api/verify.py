@@ -62,8 +62,8 @@ def verify(job: str, devices: Sequence[str] | None = None, *, size: int = 1024, 
     job : {"convolve", "fbp", "sources"}
         A 13 x 13 convolution of a size x size image; FBP of 3/4 size angles of size pixels; the sources of a size x size field.
     devices : sequence of str, optional
-        Two or more; the first is the one the others are compared with. Left out: the processor, and the first device of every other
-        kind that is here.
+        Two or more; the first is the one the others are compared with. By default the CPU, and the first device of every other kind
+        found here.
     size : int
         Pixels a side, at least 32.
     seed : int
