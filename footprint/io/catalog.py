@@ -56,7 +56,7 @@ def write_catalog(table: Any, path: str | os.PathLike[str], overwrite: bool = Fa
         ``.ecsv``, ``.fits .fit .fts``, ``.vot .votable .xml``, ``.csv``, ``.parquet`` (by pyarrow), or ``.reg`` for DS9 regions:
         ellipses at the half height of fitted Gaussians, where a source has its own (also of other programs' catalogues, as
         `measure_at` reads them), or circles of the source's area, at ``ra dec`` in the frame ``table.meta["frame"]``, ICRS by
-        default, or at ``x y`` counted from 0. A SkyCoord becomes the columns ra and dec in what is neither ECSV nor FITS.
+        default, or at ``x y`` counted from 0. In formats other than ECSV and FITS a SkyCoord becomes the columns ra and dec.
     overwrite
         Replace an existing file.
 
@@ -65,7 +65,7 @@ def write_catalog(table: Any, path: str | os.PathLike[str], overwrite: bool = Fa
     FormatError
         The file exists, or cannot be written.
     ArgumentError
-        Unknown suffix, no positions for regions, or a column that is an object the format has no words for.
+        Unknown suffix, no positions for regions, or a column of objects that the format cannot store.
 
     Examples
     --------
@@ -112,8 +112,8 @@ def read_catalog(path: str | os.PathLike[str]) -> Any:
     ----------
     path
         ``.ecsv``, ``.fits .fit``, ``.vot .votable .xml``, ``.csv`` or ``.parquet``. Units in names of CSV columns, as in ``flux
-        [Jy]``, become the columns', and the PARAMs of a VOTable its metadata. Names that are the last of a CSV's comments are its
-        columns', as PyBDSF writes them.
+        [Jy]``, become the columns', and the PARAMs of a VOTable its metadata. If a CSV file names its columns in its last comment,
+        as PyBDSF's do, those names are used.
 
     Returns
     -------

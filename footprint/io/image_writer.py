@@ -124,7 +124,7 @@ def create_image(
     attrs
         How it was made; HDF5 keeps it as attributes of ``entry/image``, Zarr as ``footprint``, FITS as HISTORY.
     like
-        An open image whose pixels are as large: its ``scale`` goes into TIFF and Zarr, and TIFF shows 0 as white where it does
+        An open image with the same pixel size: its ``scale`` goes into TIFF and Zarr, and TIFF shows 0 as white where it does
         (``inverted``).
 
     Returns

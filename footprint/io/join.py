@@ -59,7 +59,7 @@ def join_volumes(parts: Sequence[str | os.PathLike[str]], out: str | os.PathLike
     Raises
     ------
     FormatError
-        A part is not such a volume, or was made with another option; rows are missing or there twice; a line of a part is not
+        A part is not such a volume, or was made with another option; rows are missing or present twice; a line of a part is not
         what the volume shows.
     ArgumentError
         ``out`` does not have an HDF5 suffix, or is one of the parts, or there are no parts.

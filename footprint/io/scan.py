@@ -311,19 +311,19 @@ def open_scan(
     sinograms
         The stack is ``(n_z, n_angles, n_x)``; from an HDF5 file a dataset is then read, the only one if none is named.
     flat_reduction, dark_reduction : {"mean", "median"}
-        How flats taken together, and all darks, are combined into one frame: a median ignores a zinger in a few of them, and holds
-        all of a group in memory, for the rows that are read at a time.
+        How the flats of a group, and all darks, are combined into one frame. A median ignores a zinger in a few of them, and holds
+        the whole group in memory, for the rows that are read at a time.
     machine_current : bool, optional
         Whether projections and flats are divided by the machine's current (or a monitor's counts) at each, ``control/data`` of an
         NXtomo file. By default they are if the file has it for all of them.
     saturation : "auto", "none" or float
-        The raw value from which pixels are saturated: they are replaced as dead ones are. "auto" is the largest number of the type
-        for integers of 16 bits and more; with 8 bits and floating-point numbers no value is saturated.
+        The raw value from which pixels are saturated; they are replaced as dead pixels are. "auto" is the largest number of the
+        type for integers of 16 bits and more; with 8 bits and floating-point numbers no value is saturated.
     direction : {"clockwise", "counterclockwise"}
-        How the sample turns as angles grow, in a slice whose row 0 is on top: the other direction changes the sign of the angles,
+        How the sample turns as angles grow, in a slice whose row 0 is on top. "counterclockwise" changes the sign of the angles,
         and corrects slices that came out mirrored.
     angle_offset : float
-        Degrees added to every angle, after that: slices are turned by as much.
+        Degrees added to every angle after ``direction`` is applied: slices are turned by as much.
 
     Returns
     -------

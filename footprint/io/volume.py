@@ -272,11 +272,11 @@ def create_volume(
     first
         Detector row of the first slice, for the names of files.
     resume
-        Continue what a stopped `reconstruct` left, and allow this run to be resumed if it is stopped: what is done stays beside the
-        target under a hidden name.
+        Continue what a stopped `reconstruct` left, and allow this run to be resumed if it is stopped: finished parts stay beside
+        the target under a hidden name.
     along
-        What slices differ by if they are not rows: HDF5 has it as an axis of the data, files of a folder are named by it, and every
-        TIFF records its own; a TIFF of many pages records all in order.
+        What distinguishes slices that are not rows, such as axes: HDF5 has it as an axis of the data, files of a folder are named
+        after it, and every TIFF records its own; a TIFF of many pages records all in order.
     each
         Numbers for every slice, by name: HDF5 has them beside the data, every file of a folder records its own, other formats all
         in order.
@@ -284,7 +284,7 @@ def create_volume(
         For HDF5: "none", "bitshuffle" (with LZ4; other programs read it with hdf5plugin) or "gzip" (shuffled; every HDF5 reads it).
         For OME-Zarr: "none", "blosc" (zstd, shuffled), "zstd" or "gzip".
     levels
-        For OME-Zarr: the number of resolutions, each the means of 2 x 2 x 2 pixels of the one before.
+        For OME-Zarr: the number of resolutions, each made of the means of 2 x 2 x 2 pixels of the one before.
     zarr_format
         2 for OME-Zarr 0.4, 3 for OME-Zarr 0.5.
     image_format : {"tif", "jp2"}
@@ -292,7 +292,7 @@ def create_volume(
     quality
         For JPEG 2000: peak signal-to-noise ratio in decibels; lossless without it.
     told
-        Names of facts that are known only when the volume is complete, in addition to ``attrs``: a sentence each, by
+        Names of facts that are known only when the volume is complete, in addition to ``attrs``: each a sentence, given to
         `VolumeWriter.tell`.
 
     Returns

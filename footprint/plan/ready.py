@@ -367,10 +367,10 @@ def cache_info() -> dict[str, Any]:
     -------
     dict
         ``bytes``: of all that is kept; ``limit``: the bound in force (``FOOTPRINT_KEEP``); ``hits``, ``misses``; ``plans``: verb,
-        device and bytes of each; ``pinned``: host memory on the way to devices, of plans too large to keep; ``calls``: bytes of
-        what is known of earlier calls beside them; ``arrays``: of the caller's own arrays that are pinned since they have crossed
-        to a device more than once; ``results``: of memory of results that nobody holds any more, for later ones. These two are
-        not among ``bytes``; results have a bound of their own, as large.
+        device and bytes of each; ``pinned``: pinned host memory of plans too large to keep; ``calls``: bytes of records of earlier
+        calls in addition to plans; ``arrays``: bytes of the caller's arrays that are pinned because they have crossed to a device
+        more than once; ``results``: bytes kept for later results, from results that nobody holds any more. These two are not part
+        of ``bytes``; results have a bound of their own, as large.
 
     Examples
     --------
