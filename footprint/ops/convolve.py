@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 from footprint.dtypes import sum_dtype
 from footprint.errors import ArgumentError, ShapeError, choose
 from footprint.kernels.common.borders import NONE
-from footprint.kernels.convolve.contract import BLOCK, THIN_LONG, is_thin, read_as
+from footprint.kernels.convolve.contract import BLOCK, THIN_LONG, UNROLLED, is_thin, read_as
+from footprint.kernels.separable.contract import launches_down
 from footprint.ops.base import Op
 from footprint.ops.windows import place
 from footprint.plan.builder import Builder
@@ -28,6 +29,14 @@ _COLUMN, _STRIPS = 32, 1.65
 _VOLUME = 6
 # What a weight takes of lines of a thin image's columns, beside one of rows.
 _LINES = 2.0
+# What a weight takes of a GPU, beside one of a small mask (all measured on an H100): of one column, where its sums take several
+# launches; of one that is larger than a tile and comes in pieces of so many columns, and a few rows more; and of a volume's, whose
+# tile is read anew for every plane, which takes as long as so many weights, or as fewer where there is one a plane.
+_LAUNCHES = 1.6
+_LARGE, _PIECE, _ROWS = 1.6, 16, 2.5
+_VOLUMES, _NEW, _NEW_LINE = 1.2, 42, 12
+# Results side by side and one above the other of a GPU's tile: narrow images leave it idle, and small ones leave cores idle.
+_TILE, _CORES = (112, 32), 132
 MASKS = ("one", "all", "each")
 """How many masks there are: one; or several, all for the image, or one for each image of a batch."""
 
@@ -183,7 +192,7 @@ class Correlate(Op):
         return 2.0 * math.prod(self.taps) * self.out_specs(*specs)[0].size
 
     def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
-        """All in and out once; a GPU's kernel of volumes has half the rate of its others, taking samples anew for every plane.
+        """All in and out once; what a weight takes of a GPU hangs on the mask's shape.
 
         A processor's, under a mask of one column, takes a new row of an image as it is stored for every weight; of volumes it
         begins anew for every plane of the mask.
@@ -198,10 +207,11 @@ class Correlate(Op):
             wide = 1.0 if self.batch else max(BLOCK / max(columns, 1), 1.0)
             tall = (1 + self.taps[0] / _COLUMN if stored else _STRIPS) if self.taps[1] == 1 else 1.0
             return replace(found, flops=found.flops * wide * tall)
+        if limits.family == "gpu" and self.taps:
+            (out,) = self.out_specs(*specs)
+            return replace(found, flops=found.flops * _on_a_gpu(self.taps, out) / max(math.prod(self.taps), 1))
         if len(self.taps) < 3:
             return found
-        if limits.family == "gpu":
-            return replace(found, flops=2 * found.flops)
         wide = _LINES if lines else max(BLOCK / max(self.out_specs(*specs)[0].shape[-1], 1), 1.0)
         return replace(found, flops=found.flops * wide * (1 + _VOLUME / math.prod(self.taps) ** (1 / 3)))
 
@@ -305,3 +315,20 @@ class OfSums(Op):
     def halo(self, axis: str) -> Reach:
         """That of the sums."""
         return self.of.halo(axis)
+
+
+def _on_a_gpu(taps: tuple[int, ...], out: ArraySpec) -> float:
+    """As many weights of a small mask as take a GPU as long as one of this shape does, for results of a shape."""
+    deep, tall, wide = (1,) * (3 - len(taps)) + taps
+    if deep == tall == 1 or 0 in (deep, tall, wide):
+        return float(wide)
+    if deep == wide == 1 and len(taps) == 2 and launches_down(tall, out.itemsize):
+        return tall * (_LAUNCHES if launches_down(tall, out.itemsize) > 1 else 1.0)
+    width, height = max(out.shape[-1], 1), max(out.shape[-2], 1)
+    found = float(deep * tall * wide)
+    if max(tall, wide) > UNROLLED:
+        tiles = -(-width // _TILE[0]) * -(-height // _TILE[1]) * max(out.size // (width * height), 1)
+        found = _LARGE * deep * tall * (-(-wide // _PIECE) * _PIECE) * (1 + _ROWS / tall) * max(_CORES / tiles, 1.0)
+    if len(taps) == 3:
+        found = _VOLUMES * (found + deep * (_NEW_LINE if tall == wide == 1 else _NEW))
+    return found * max(_TILE[0] / width, 1.0)

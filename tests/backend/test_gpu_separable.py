@@ -19,6 +19,14 @@ DOWN = [
     (30, (41, 53), "i2", "constant"),
     (150, (90, 37), "f4", "wrap"),
     (150, (70, 34), "f8", "mirror"),
+    (700, (60, 37), "f4", "reflect"),
+]
+# The same of masks of one column in mode "full", by one launch and by several.
+COLUMN = [
+    (26, (30, 52), "u1", "reflect"),
+    (64, (41, 32), "f8", "constant"),
+    (101, (70, 34), "f4", "wrap"),
+    (700, (710, 33), "f4", "mirror"),
 ]
 BOTH = [
     (9, 12, (30, 140), "i1", "mirror"),
@@ -55,6 +63,25 @@ def test_sums_down(taps, shape, dtype, border, backend, rng):
         run()
     room = (1e-6 if kind == "f4" else 1e-15) * float(weights.sum()) * 127
     np.testing.assert_allclose(out, summed(image, weights, 0, border), rtol=0, atol=room)
+
+
+@pytest.mark.parametrize(("taps", "shape", "dtype", "border"), COLUMN)
+def test_a_mask_of_one_column_is_summed_down(taps, shape, dtype, border, backend, rng):
+    need_gpu(backend)
+    kind = "f8" if dtype == "f8" else "f4"
+    image, mask, out = (
+        pixels(rng, shape, dtype),
+        rng.random((taps, 1)).astype(kind),
+        np.zeros((shape[0] + taps - 1, shape[1]), kind),
+    )
+    places = {"y0": 1 - taps, "x0": 0, "border_y": border, "border_x": border, "cval": 2.5}
+    with bound(backend, "convolve", [image, mask, out], **places) as run:
+        run()
+    mode = {"reflect": "symmetric", "mirror": "reflect"}.get(border, border)
+    more = {"constant_values": 2.5} if border == "constant" else {}
+    lines = np.pad(image.astype("f8"), ((taps - 1, taps - 1), (0, 0)), mode, **more)
+    wanted = np.lib.stride_tricks.sliding_window_view(lines, taps, axis=0) @ mask[:, 0].astype("f8")
+    np.testing.assert_allclose(out, wanted, rtol=0, atol=(1e-6 if kind == "f4" else 1e-15) * float(mask.sum()) * 127)
 
 
 @pytest.mark.parametrize(("tall", "wide", "shape", "dtype", "border"), BOTH)

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from footprint.backend.null import PROFILES
-from footprint.kernels.separable.gpu import WIDEST, columns_program, strip
+from footprint.kernels.convolve.gpu import convolve_program
+from footprint.kernels.separable.columns import columns_program
+from footprint.kernels.separable.gpu import WIDEST, strip
 from footprint.spec import ArraySpec
 
 H100 = PROFILES["h100"]
@@ -34,3 +36,13 @@ def test_sums_down_fit_too():
         for launch in columns_program(SMALL, image, ArraySpec((taps,), "f4"), image, -(taps // 2), "reflect", 0.0).launches:
             listed = 8 * int(dict(launch.defines)["PLACES"])
             assert launch.group[0] <= SMALL.group and launch.local + listed <= SMALL.local_mem
+
+
+def test_masks_of_one_column_go_down_columns_where_they_have_many_weights():
+    def text(taps: int, width: int, kind: str = "f4", stored: str = "f4") -> set[str]:
+        image, mask, out = ArraySpec((500, width), stored), ArraySpec((taps, 1), kind), ArraySpec((500, width), kind)
+        how = {"y0": -(taps // 2), "x0": 0, "border_y": "reflect", "border_x": "reflect", "cval": 0.0}
+        return {launch.source for launch in convolve_program(H100, image, mask, out, **how).launches}
+
+    assert text(26, 3) == text(101, 500) == text(10240, 500, stored="u2") == text(64, 300, "f8", "f8") == {"column.knl"}
+    assert "column.knl" not in text(25, 500) | text(63, 300, "f8", "f8") | text(10241, 500)

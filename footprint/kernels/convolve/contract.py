@@ -64,6 +64,8 @@ THIN, THIN_LONG, THIN_ROOM = 32, (128, 512), 1 << 16
 """Most columns of an image of which lines are made, outputs of a line at least and at most, and elements that some lines have."""
 THIN_PLANE = 512
 """Most outputs of a plane where lines go through planes: columns of larger ones lie too far apart."""
+UNROLLED = 63
+"""Largest mask, along either axis, that one tile of a GPU serves; a mask of one row is bound by memory only."""
 STORED = ("bool", "int8", "uint8", "int16", "uint16")
 """What is read as it is stored where sums are float32, which holds all its values."""
 STORED_TAPS = 4096

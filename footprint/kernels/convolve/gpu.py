@@ -10,6 +10,9 @@ import numpy as np
 from footprint.kernels.common.borders import CODES, NONE
 from footprint.kernels.common.launch import MAX_GROUPS_Y, TABLE_BYTES, A, Defines, Launch, Program
 from footprint.kernels.common.load import c_type
+from footprint.kernels.convolve.contract import UNROLLED
+from footprint.kernels.separable.columns import columns_program
+from footprint.kernels.separable.contract import launches_down
 from footprint.spec import ArraySpec, Limits
 
 ONE_PASS = 16
@@ -18,8 +21,6 @@ COLUMNS = 12
 """Most of its columns in one pass where it is wider."""
 LINE_COLUMNS = 24
 """The same for a mask of one row."""
-UNROLLED = 63
-"""Largest mask, along either axis, that one tile serves; a mask of one row is bound by memory only."""
 
 
 CHAIN = 52
@@ -27,6 +28,8 @@ CHAIN = 52
 PLAIN = 24
 """Most chains that are added up without keeping what is rounded away."""
 
+TALL = {4: 26, 8: 64}
+"""Weights of a mask of one column, by the bytes of a sum, from which on each column of an image is read once."""
 LOCAL_BYTES = 72 << 10
 """Most bytes of a tile: three groups then fit on a core of the chips this is tuned for."""
 
@@ -57,6 +60,8 @@ def convolve_program(
     """Choose tile and text for ``launch("convolve", image, weights, out, ...)``."""
     if out.size == 0:
         return Program(())
+    if x0 == 0 and image.shape[1] == out.shape[1] and goes_down(weights.shape, out.itemsize):
+        return columns_program(limits, image, weights, out, y0, border_y, cval)
     kind, vec = np.dtype(out.dtype), 16 // out.itemsize
     stored = image.itemsize if np.dtype(image.dtype) != kind else 0
     small = small_mask(limits, out, weights.shape, x0)
@@ -82,6 +87,12 @@ def convolve_program(
     args = (A(0), A(2), *map(np.int64, image.shape), *sums)
     grid = (across, rows, -(-down // rows))
     return Program((Launch("convolve.knl", "convolve", grid, group, args, defines, local, (("weights", A(1)),)),))
+
+
+def goes_down(mask: tuple[int, ...], itemsize: int) -> bool:
+    """Whether a mask of one column is summed as sums down are, each input read once: a tile of it is read for few results."""
+    tall, wide = mask
+    return wide == 1 and tall >= TALL[itemsize] and launches_down(tall, itemsize) > 0
 
 
 def large(

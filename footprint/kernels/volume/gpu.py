@@ -9,7 +9,8 @@ import numpy as np
 
 from footprint.kernels.common.launch import MAX_GROUPS_Y, TABLE_BYTES, A, Defines, Launch, Program
 from footprint.kernels.common.load import c_type
-from footprint.kernels.convolve.gpu import LOCAL_BYTES, UNROLLED, columns, large, levels, tile, tile_bytes
+from footprint.kernels.convolve.contract import UNROLLED
+from footprint.kernels.convolve.gpu import LOCAL_BYTES, columns, large, levels, tile, tile_bytes
 from footprint.kernels.volume.contract import Lies, codes, sides, start
 from footprint.spec import ArraySpec, Limits
 
