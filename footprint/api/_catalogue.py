@@ -25,7 +25,7 @@ def check_noise(clip: Clip, found: int) -> None:
     if clip.std > 0 or not found:
         return
     fix = "give blank='zero' if zeros mean no data" if clip.median == 0 else "give an image that has noise"
-    raise ArgumentError("image", f"noise 0, as most of its pixels are {clip.median:.6g}", "a noise above 0", fix)
+    raise ArgumentError("image", f"a measured noise of 0, because most pixels are {clip.median:.6g}", "a noise above 0", fix)
 
 
 def _doubtful(noise: float, clipped: bool, beam: float | None, pixels: int) -> list[str]:

@@ -282,7 +282,7 @@ def _run(
         # A mask that is read where it lies would change under the sums.
         for name, one in {"image": natural, "mask": given, **more}.items():
             if isinstance(one, Array) and shared(one, target):
-                raise ArgumentError("out", f"memory shared with {name}", "an array of its own")
+                raise ArgumentError("out", f"memory shared with {name}", "memory of its own")
     if target.spec.size:
         sink = turned(target, into)
         place = where(device, source, target, *sides)

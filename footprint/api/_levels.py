@@ -201,9 +201,9 @@ def target(given: Any, name: str, dtype: str, image: Image, others: Sequence[Arr
         raise ShapeError(name, f"{seen.data.dtype} {tuple(seen.data.shape)}", f"{wanted} {image.spec.shape}", f"give {made}")
     check_writable(seen, given, name)
     if isinstance(image.face, Array) and shared(image.face, seen):
-        raise ArgumentError(name, "memory shared with image", "an array of its own")
+        raise ArgumentError(name, "memory shared with image", "memory of its own")
     if any(shared(other, seen) for other in others):
-        raise ArgumentError(name, "memory shared with a map", "an array of its own")
+        raise ArgumentError(name, "memory shared with a map", "memory of its own")
     # A library that keeps account of changes is told before there are any, as nothing comes back here after them.
     written(given)
     return seen

@@ -38,7 +38,7 @@ def numbers(name: str, values: Any, unit: str = "") -> np.ndarray:
     values = bare(values, name, unit)
     if is_masked_array(values) and np.ma.is_masked(values):
         raise ArgumentError(
-            name, "numbers of which some are masked", "all of them", "leave out what they belong to, or give them without a mask"
+            name, "a masked array with masked numbers", "all numbers", "leave out what they belong to, or pass it without its mask"
         )
     try:
         found = np.asarray(on_host(values))
@@ -105,7 +105,7 @@ def on_stack(verb: str, name: str, given: Any, op: Op, out: Any, memory: Memory,
     to = output(None if target is None else target.data, result, source)
     own = op.in_place and out is given
     if target is not None and not own and shared(source, to):
-        wanted = f"an array of its own, or {name} itself" if op.in_place else "an array of its own"
+        wanted = f"memory of its own, or {name} itself" if op.in_place else "memory of its own"
         raise ArgumentError("out", f"memory shared with {name}", wanted)
     if source.spec.size:
         call(verb, op, [source], [to], where(device, source, to), memory)

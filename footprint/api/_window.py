@@ -117,7 +117,7 @@ def target_of(given: Any, kind: str, result: ArraySpec, source: Array, shared: C
         raise ShapeError("output", f"shape {tuple(target.data.shape)}", f"{result.shape}")
     _held(np.dtype(target.data.dtype), np.dtype(result.dtype))
     if shared(source, target):
-        raise ArgumentError("output", "memory shared with input", "an array of its own")
+        raise ArgumentError("output", "memory shared with input", "memory of its own")
     return target
 
 

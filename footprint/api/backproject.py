@@ -69,7 +69,7 @@ def backproject(
     result = op.out_specs(source.spec)[0]
     target = output(out, ArraySpec(result.shape[1:], result.dtype) if flat else result, source)
     if out is not None and shared(source, target):
-        raise ArgumentError("out", "memory shared with sinogram", "an array of its own")
+        raise ArgumentError("out", "memory shared with sinogram", "memory of its own")
     volume, _ = stacked(target, "out")
     key = call("backproject", op, [source], [volume], where(device, source, target), memory)
     remember(look, key, target.spec)

@@ -183,7 +183,7 @@ def fbp(
     wanted = ArraySpec(result.shape[1:], result.dtype) if flat else result
     target = output(out, wanted, source)
     if out is not None and shared(source, target):
-        raise ArgumentError("out", "memory shared with sinogram", "an array of its own")
+        raise ArgumentError("out", "memory shared with sinogram", "memory of its own")
     volume, _ = stacked(target, "out")
     say_of_axis(op.geometry)
     on = where(device, source, target)

@@ -111,7 +111,7 @@ def find_tilt(
             wanted = f"a tilt within {MOST:g} degrees, rows show {axis.degrees:.3g}"
             raise ArgumentError("tilt", "'auto'", wanted, "is one projection moved against the other? Give the tilt in degrees")
     if abs(rest) > max(_NOTHING, 3 * axis.error):
-        wanted = f"rows that agree on it; after {len(tried)} searches they still show {rest:.3g} degrees"
+        wanted = f"a search that ends; after {len(tried)} turns the rows still show {rest:.3g} degrees"
         raise ArgumentError("tilt", "'auto'", wanted, "give the tilt in degrees")
     error = axis.error if abs(rest) <= _NOTHING else max(axis.error, abs(rest))
     error /= min(max(abs(_shown(tried)), _LEAST), _SHOWN[1])

@@ -263,5 +263,5 @@ def _target(out: Any, result: ArraySpec, source: Array) -> Array:
         if not np.can_cast(result.dtype, target.spec.dtype, "same_kind"):
             raise ShapeError("out", f"dtype {target.data.dtype}", f"one that takes {np.dtype(result.dtype).name}")
         if shared(source, target):
-            raise ArgumentError("out", "memory shared with array", "an array of its own")
+            raise ArgumentError("out", "memory shared with array", "memory of its own")
     return target

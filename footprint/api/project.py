@@ -120,7 +120,7 @@ def _op(shape: Any, angles: Any, center: Any, n_x: Any, roi: Any, axis_shifts: A
     n_y, width = shape[-2:]
     bins = width if n_x is None else n_x
     if not isinstance(bins, int | np.integer) or isinstance(bins, bool) or bins < 1:
-        raise ArgumentError("n_x", repr(bins), "a number of detector pixels of at least 1")
+        raise ArgumentError("n_x", repr(bins), "at least 1 detector pixel")
     if isinstance(angles, int | np.integer):
         if angles < 1:
             raise ArgumentError("angles", int(angles), "radians, or how many of at least 1")

@@ -69,7 +69,7 @@ def ramp_filter(
     op = _op(filter, padding, cutoff, len(source.spec.shape))
     target = output(out, op.out_specs(source.spec)[0], source)
     if out is not None and not own and shared(source, target):
-        raise ArgumentError("out", "memory shared with sinogram", "an array of its own, or sinogram itself")
+        raise ArgumentError("out", "memory shared with sinogram", "memory of its own, or sinogram itself")
     _some(source.spec)
     key = call("ramp_filter", op, [source], [target], where(device, source, target), memory, fft=fft)
     remember(look, key, target.spec)

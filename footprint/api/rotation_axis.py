@@ -35,7 +35,7 @@ _OVERLAPS, _FEW = 64, 8
 _WINDOW, _NARROW = 8, 8
 # What each method's score is of.
 _SAYS = {"vo": "the metric is {0:.0%} below its usual value there (for a clear axis, by more than half)"}
-_USUAL = "the correlation of opposite projections is {0:.2f}, where that of a perfect match is 1"
+_USUAL = "the correlation of opposite projections is {0:.2f} (a perfect match has 1)"
 
 
 class Axis(NamedTuple):

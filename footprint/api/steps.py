@@ -107,7 +107,7 @@ def normalization_of(method: Any, array: Any = None) -> Normalize:
     choose("method", method, METHODS)
     if method == METHODS[0]:
         if array is not None:
-            raise ArgumentError("method", f"an array with {method}", "none: it fits a parabola to every row")
+            raise ArgumentError("method", f"an array with {method}", "no array: it fits a parabola to every row")
         return Normalize(method)
     if array is None:
         raise ArgumentError("method", f"{method} without an array", f"{{'method': {method!r}, 'array': ...}}")

@@ -62,7 +62,7 @@ def threshold(
     if target.data.dtype != np.dtype(bool):
         raise ShapeError("out", f"dtype {target.data.dtype}", "bool")
     if out is not None and out is not image and shared(source, target):
-        raise ArgumentError("out", "memory shared with image", "an array of its own, or image itself")
+        raise ArgumentError("out", "memory shared with image", "memory of its own, or image itself")
     if source.spec.size == 0:
         return finished(target, out)
     # One byte either way: kernels write it as a number.

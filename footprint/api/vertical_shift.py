@@ -67,7 +67,7 @@ def vertical_shift(radios: Any, shifts: Any, *, out: Any = None, memory: Memory 
     result = VerticalShift().out_specs(source.spec, ArraySpec((len(values), 2), "float64"))[0]
     target = output(out, result, source)
     if out is not None and shared(source, target) and not same_memory(source, target):
-        raise ArgumentError("out", "memory shared with radios", "an array of its own, or radios itself")
+        raise ArgumentError("out", "memory shared with radios", "memory of its own, or radios itself")
     kind = _kind(target.spec.dtype)
     if result.size:
         small = dtype_of_shifts(result.shape[1], kind)

@@ -112,8 +112,8 @@ def command(
     what the picture holds; transparency is kept.
 
     IMAGE may also be a stack of frames: a file or dataset of three dimensions, TIFF pages, a folder of images in the order of the
-    numbers in their names, or a video (its luminance; so of pictures in colour, which is warned of). Every frame is filtered as an
-    image of its own; --plane takes one of them.
+    numbers in their names, or a video (its luminance is filtered, as of a folder of colour pictures, with a warning). Every frame
+    is filtered as an image of its own; --plane takes one of them.
 
     \b
       footprint filter median in.fits -o out.fits --size 3

@@ -79,7 +79,7 @@ def tell_colours(reporter: Reporter, source: Any, target: str) -> None:
         reporter.warn(f"{source.path}: has a palette; its numbers are filtered, and the palette is not kept; {fix}.")
     if getattr(source, "inverted", False) and not called(target, "tiff"):
         fix = "give a name ending in .tif to keep that"
-        reporter.warn(f"{source.path}: has 0 as white; its numbers are filtered as they are, and {target} has 0 as black; {fix}.")
+        reporter.warn(f"{source.path}: stores white as 0; the stored numbers are filtered, and {target} shows 0 as black; {fix}.")
     whole = getattr(source, "whole", ())
     if len(whole) > 3:
         pages = " x ".join(map(str, whole[:-2]))

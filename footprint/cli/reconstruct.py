@@ -52,7 +52,14 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Angles in degrees, one per projection: text, .npy or FILE.h5:/dataset; FILE[a:b] takes lines a to b.",
         ),
         click.option("--angle-unit", default=None, metavar="UNIT", help="Unit of the angles, deg or rad, whatever the file says."),
-        click.option("--angle-offset", type=ANGLE, default=0.0, show_default=True, metavar="DEGREES", help="Added to every angle."),
+        click.option(
+            "--angle-offset",
+            type=ANGLE,
+            default=0.0,
+            show_default=True,
+            metavar="DEGREES",
+            help="Degrees, or an angle with a unit, added to every angle.",
+        ),
         click.option(
             "--direction",
             default="clockwise",

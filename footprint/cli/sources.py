@@ -65,7 +65,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--at",
             default=None,
             metavar="FILE",
-            help="Search for nothing; measure Gaussians of fixed place and shape, and --apertures, at this catalogue's positions.",
+            help="Do not search; measure Gaussians of fixed position and shape, and --apertures, at this catalogue's positions.",
         ),
         click.option(
             "--reliability",

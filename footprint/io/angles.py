@@ -68,7 +68,7 @@ def resolve(parts: ScanParts, given: str | os.PathLike[str] | np.ndarray | None,
         check_count(given, values, n, "angles")
     else:
         if unit is not None and is_quantity(given) and str(getattr(given, "unit", "")):
-            raise ArgumentError("angle_unit", repr(unit), "none beside angles that have a unit of their own")
+            raise ArgumentError("angle_unit", repr(unit), "no angle_unit: the angles have a unit of their own")
         values, named, where = numbers("angles", given, "rad"), "rad", "angles"
         if values.shape != (n,):
             raise ArgumentError("angles", f"shape {values.shape}", f"one angle per projection, shape ({n},)")

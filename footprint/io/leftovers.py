@@ -52,7 +52,7 @@ def _clear(path: Path, match: re.Match[str]) -> None:
         if match["kind"] == "replaced" and not target.exists():
             # Killed between taking the old result aside and giving the new one its name.
             os.rename(path, target)
-            warn(f"{target}: put back: a run that was killed had set it aside")
+            warn(f"{target}: put back: a killed run had moved it aside")
             return
         files = [item.stat().st_size for item in path.rglob("*")] if path.is_dir() else [about.st_size]
         delete(path)

@@ -194,7 +194,7 @@ def _keys_of(path: str, dataset: h5py.Dataset, n: int, notes: list[str]) -> np.n
     if len(kinds) < n:
         raise FormatError(path, f"{dataset.name} has {len(kinds)} values for {n} frames", "it may be damaged")
     if len(kinds) > n:
-        said = f"{path} has {len(kinds)} image keys for {n} frames, as of a scan that was stopped: the first {n} are taken"
+        said = f"{path} has {len(kinds)} image keys for {n} frames, as in a scan that was stopped: the first {n} are taken"
         notes.extend([said] if said not in notes else [])
     return kinds[:n]
 

@@ -252,7 +252,7 @@ def _check(
 ) -> None:
     flag("overwrite", overwrite)
     if not folder and os.fspath(path).endswith(os.sep):
-        raise FormatError(path, "is to be a file, and its name ends as a folder's", f"leave the last {os.sep} out")
+        raise FormatError(path, "must be a file, but its name ends like a folder's", f"remove the final {os.sep}")
     target = _target(path)
     parent = target.parent
     if not parent.is_dir():
@@ -296,7 +296,7 @@ def _check_room(path: str | os.PathLike[str], nbytes: int, folder: bool, packed:
         raise FormatError(path, f"needs {format_bytes(nbytes)}, {found}", fix)
     if found:
         said = f"{printable(str(path))}: would take {format_bytes(nbytes)} without compression, {found}"
-        warn(f"{said}; the run fails if it does not become that small")
+        warn(f"{said}; the run fails if compression does not make it small enough")
 
 
 def _check_folder(target: Path, overwrite: bool, ours: Callable[[str], bool], resume: bool = False) -> None:

@@ -102,7 +102,7 @@ class Handed:
         if mine and one_memory(inputs[0], out) and one_memory(inputs[number], out):
             return
         name = (self._ins[number] if number < len(inputs) else self._outs[number - len(inputs)]).name
-        wanted = f"an array of its own, or {self._ins[0].name} itself" if self._in_place else "an array of its own"
+        wanted = f"memory of its own, or {self._ins[0].name} itself" if self._in_place else "memory of its own"
         raise ArgumentError("out", f"memory shared with {name}", wanted)
 
 

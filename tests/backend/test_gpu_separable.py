@@ -26,6 +26,7 @@ COLUMN = [
     (26, (30, 52), "u1", "reflect"),
     (64, (41, 32), "f8", "constant"),
     (101, (70, 34), "f4", "wrap"),
+    (40, (90, 3), "i2", "nearest"),
     (700, (710, 33), "f4", "mirror"),
 ]
 BOTH = [
@@ -77,7 +78,7 @@ def test_a_mask_of_one_column_is_summed_down(taps, shape, dtype, border, backend
     places = {"y0": 1 - taps, "x0": 0, "border_y": border, "border_x": border, "cval": 2.5}
     with bound(backend, "convolve", [image, mask, out], **places) as run:
         run()
-    mode = {"reflect": "symmetric", "mirror": "reflect"}.get(border, border)
+    mode = {"reflect": "symmetric", "mirror": "reflect", "nearest": "edge"}.get(border, border)
     more = {"constant_values": 2.5} if border == "constant" else {}
     lines = np.pad(image.astype("f8"), ((taps - 1, taps - 1), (0, 0)), mode, **more)
     wanted = np.lib.stride_tricks.sliding_window_view(lines, taps, axis=0) @ mask[:, 0].astype("f8")

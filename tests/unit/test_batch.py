@@ -176,9 +176,7 @@ def test_a_configuration_may_begin_with_a_mark_of_its_encoding(folder):
 
 def test_a_file_is_not_called_as_a_folder(folder):
     done = footprint(folder, f"{CONVOLVE} -o new.npy/")
-    assert (
-        done.returncode == 2 and "new.npy/: is to be a file, and its name ends as a folder's; leave the last / out" in done.stderr
-    )
+    assert done.returncode == 2 and "new.npy/: must be a file, but its name ends like a folder's; remove the final /" in done.stderr
     assert not (folder / "new.npy").exists()
 
 

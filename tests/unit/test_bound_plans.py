@@ -37,7 +37,7 @@ def test_results_go_to_memory_of_their_own(smooth, image):
     """Rows that had been written over were read as if they were the image's."""
     whole, before = np.zeros((20, 12), "f4"), image.copy()
     for given, out in (image, image), (image, image[:]), (whole[:16], whole[4:]):
-        with pytest.raises(fp.ArgumentError, match="out: got memory shared with input, wanted an array of its own"):
+        with pytest.raises(fp.ArgumentError, match="out: got memory shared with input, wanted memory of its own"):
             smooth(given, out=[out])
     np.testing.assert_array_equal(image, before)
     both = np.zeros((32, 12), "f4")
@@ -60,7 +60,7 @@ def test_what_works_in_place_may_write_to_its_first_input(image):
         add(image, image, out=[image])
         for out in other, np.concatenate([image, image])[1:17]:
             add(image, np.ones_like(image), out=[out])
-        with pytest.raises(fp.ArgumentError, match="memory shared with other, wanted an array of its own, or dst itself"):
+        with pytest.raises(fp.ArgumentError, match="memory shared with other, wanted memory of its own, or dst itself"):
             add(image, other, out=[other])
     with fp.plan_ramp_filter(SHAPE, device="cpu", in_place=True).bind("cpu") as ramp:
         expected = fp.ramp_filter(image, device="cpu")

@@ -26,7 +26,7 @@ def test_of_a_scan_that_was_stopped_the_frames_that_are_there_are_taken(tmp_path
             file.move(f"entry/{name}_all", f"entry/{name}")
         file["entry/sample/rotation_angle"].attrs["units"] = "degree"
         degrees = file["entry/sample/rotation_angle"][2:5]
-    with pytest.warns(UserWarning, match="has 8 image keys for 5 frames, as of a scan that was stopped: the first 5 are taken"):
+    with pytest.warns(UserWarning, match="has 8 image keys for 5 frames, as in a scan that was stopped: the first 5 are taken"):
         with fp.open_scan(tmp_path / "a.nx") as scan:
             assert scan.shape[0] == 3
             np.testing.assert_allclose(np.rad2deg(scan.angles), degrees)

@@ -74,5 +74,5 @@ def test_angles_of_a_scan_are_what_they_say(rng):
         np.testing.assert_allclose(fp.open_scan(frames, angles=angles).angles, np.radians(DEGREES), rtol=1e-12)
     with pytest.raises(fp.ArgumentError, match="angles: got a Quantity in mm"):
         fp.open_scan(frames, angles=DEGREES * u.mm)
-    with pytest.raises(fp.ArgumentError, match="angle_unit: got 'deg', wanted none beside angles that have a unit"):
+    with pytest.raises(fp.ArgumentError, match="angle_unit: got 'deg', wanted no angle_unit: the angles have a unit"):
         fp.open_scan(frames, angles=DEGREES * u.rad, angle_unit="deg")

@@ -85,7 +85,7 @@ def test_white_as_0_stays_so_in_tiff_and_is_told_elsewhere(job, target, folder, 
             with tifffile.TiffFile(target) as file:
                 assert file.pages[0].photometric.name == shown.upper() and file.series[0].ndim == some.ndim - bool(more)
             told = run(f"{job} -o out.npy --overwrite{more}").stderr
-            assert ("in.tif: has 0 as white; its numbers are filtered as they are, and out.npy has 0 as black" in told) == (
+            assert ("in.tif: stores white as 0; the stored numbers are filtered, and out.npy shows 0 as black" in told) == (
                 shown == "miniswhite"
             )
             with open_source("in.tif", 0) as image:
@@ -98,7 +98,8 @@ def test_labels_of_what_has_0_as_white_are_shown_as_labels(folder, rng):
     tifffile.imwrite("in.tif", values, photometric="miniswhite")
     run("sources in.tif -o a.ecsv --segmentation labels.tif --background mesh --save-noise noise.tif --device cpu --quiet")
     for name, shown in ("labels.tif", "MINISBLACK"), ("noise.tif", "MINISWHITE"):
-        assert tifffile.TiffFile(name).pages[0].photometric.name == shown
+        with tifffile.TiffFile(name) as file:
+            assert file.pages[0].photometric.name == shown
 
 
 OME = """<?xml version="1.0"?><OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06" UUID="urn:uuid:{0}">
