@@ -258,4 +258,20 @@ MUTANTS = [
         "a Gaussian that ends soon goes by coarse rows",
         devices="cpu",
     ),
+    Mutant(
+        "footprint/kernels/convolve/gpu.py",
+        "return wide == 1 and tall >= TALL[itemsize]",
+        "return wide == 0 and tall >= TALL[itemsize]",
+        ("tests/null/test_strips.py::test_masks_of_one_column_go_down_columns_where_they_have_many_weights",),
+        "a mask of one column takes a tile for few results",
+        devices="cpu",
+    ),
+    Mutant(
+        "footprint/ops/convolve.py",
+        "* (-(-wide // _PIECE) * _PIECE)",
+        "* wide",
+        ("tests/null/test_gpu_methods.py::test_the_quicker_method_is_taken",),
+        "what large, narrow masks take of a GPU goes by their weights alone",
+        devices="cpu",
+    ),
 ]
