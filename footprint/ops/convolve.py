@@ -31,10 +31,10 @@ _VOLUME = 6
 _LINES = 2.0
 # What a weight takes of a GPU, beside one of a small mask (all measured on an H100): of one column, where its sums take several
 # launches; of one that is larger than a tile and comes in pieces of so many columns, and a few rows more; and of a volume's, whose
-# tile is read anew for every plane, which takes as long as so many weights, or as fewer where there is one a plane.
+# tile is read anew for every plane, which takes as long as so many weights.
 _LAUNCHES = 1.6
 _LARGE, _PIECE, _ROWS = 1.6, 16, 2.5
-_VOLUMES, _NEW, _NEW_LINE = 1.2, 42, 12
+_VOLUMES, _NEW = 1.2, 42
 # Results side by side and one above the other of a GPU's tile: narrow images leave it idle, and small ones leave cores idle.
 _TILE, _CORES = (112, 32), 132
 MASKS = ("one", "all", "each")
@@ -322,13 +322,13 @@ def _on_a_gpu(taps: tuple[int, ...], out: ArraySpec) -> float:
     deep, tall, wide = (1,) * (3 - len(taps)) + taps
     if deep == tall == 1 or 0 in (deep, tall, wide):
         return float(wide)
-    if deep == wide == 1 and len(taps) == 2 and launches_down(tall, out.itemsize):
-        return tall * (_LAUNCHES if launches_down(tall, out.itemsize) > 1 else 1.0)
+    if wide == 1 and (tall == 1 or len(taps) == 2) and (launches := launches_down(deep * tall, out.itemsize)):
+        return deep * tall * (_LAUNCHES if launches > 1 else 1.0)
     width, height = max(out.shape[-1], 1), max(out.shape[-2], 1)
     found = float(deep * tall * wide)
     if max(tall, wide) > UNROLLED:
         tiles = -(-width // _TILE[0]) * -(-height // _TILE[1]) * max(out.size // (width * height), 1)
         found = _LARGE * deep * tall * (-(-wide // _PIECE) * _PIECE) * (1 + _ROWS / tall) * max(_CORES / tiles, 1.0)
     if len(taps) == 3:
-        found = _VOLUMES * (found + deep * (_NEW_LINE if tall == wide == 1 else _NEW))
+        found = _VOLUMES * (found + deep * _NEW)
     return found * max(_TILE[0] / width, 1.0)

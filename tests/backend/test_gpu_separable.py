@@ -85,6 +85,18 @@ def test_a_mask_of_one_column_is_summed_down(taps, shape, dtype, border, backend
     np.testing.assert_allclose(out, wanted, rtol=0, atol=(1e-6 if kind == "f4" else 1e-15) * float(mask.sum()) * 127)
 
 
+@pytest.mark.parametrize(("taps", "dtype", "border"), [(2, "f4", "reflect"), (31, "u2", "constant"), (200, "f8", "wrap")])
+def test_a_mask_of_one_weight_a_plane_is_summed_through_the_planes(taps, dtype, border, backend, rng):
+    need_gpu(backend)
+    kind = "f8" if dtype == "f8" else "f4"
+    volume, mask, out = pixels(rng, (40, 5, 7), dtype), rng.random((taps, 1, 1)).astype(kind), np.zeros((40, 5, 7), kind)
+    places = {"z0": -(taps // 2), "y0": 0, "x0": 0, "border_z": border, "border_y": border, "border_x": border, "cval": 2.5}
+    with bound(backend, "volume", [volume, mask, out], **places) as run:
+        run()
+    room = (1e-6 if kind == "f4" else 1e-15) * float(mask.sum()) * 127
+    np.testing.assert_allclose(out, summed(volume, mask.reshape(-1), 0, border), rtol=0, atol=room)
+
+
 @pytest.mark.parametrize(("tall", "wide", "shape", "dtype", "border"), BOTH)
 def test_sums_down_and_across(tall, wide, shape, dtype, border, backend, rng):
     need_gpu(backend)

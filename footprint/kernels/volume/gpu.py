@@ -11,6 +11,8 @@ from footprint.kernels.common.launch import MAX_GROUPS_Y, TABLE_BYTES, A, Define
 from footprint.kernels.common.load import c_type
 from footprint.kernels.convolve.contract import UNROLLED
 from footprint.kernels.convolve.gpu import LOCAL_BYTES, columns, large, levels, tile, tile_bytes
+from footprint.kernels.separable.columns import columns_program
+from footprint.kernels.separable.contract import flat, launches_down
 from footprint.kernels.volume.contract import Lies, codes, sides, start
 from footprint.spec import ArraySpec, Limits
 
@@ -25,12 +27,20 @@ def volume_program(
     """Choose tile and text for ``launch("volume", image, weights, out, ...)``."""
     if out.size == 0:
         return Program(())
+    z0, y0, x0 = start(lies)
+    if (
+        weights.shape[1:] == (1, 1)
+        and y0 == x0 == 0
+        and image.shape[1:] == out.shape[1:]
+        and launches_down(weights.size, out.itemsize)
+    ):
+        # Down columns as long as there are planes, each input read once.
+        return columns_program(limits, flat(image, True), weights, flat(out, True), z0, sides(lies)[0], lies["cval"])
     kind, vec = np.dtype(out.dtype), 16 // out.itemsize
     # Masks of one row have no tile of their own here.
     mask = (max(weights.shape[1], 2), weights.shape[2])
     t = tile(limits, out, mask, True)
     small = math.prod(weights.shape) * out.itemsize <= TABLE_BYTES and max(mask) <= UNROLLED
-    z0, y0, x0 = start(lies)
     if not small or tile_bytes(t, mask, x0, out.itemsize) > min(limits.local_mem, LOCAL_BYTES):
         return large(limits, image, weights, out, (z0, y0, x0), sides(lies), lies["cval"])
     passes = columns(mask, vec)
