@@ -11,6 +11,7 @@ from footprint.errors import ArgumentError, ShapeError, choose
 from footprint.kernels.common.borders import NONE
 from footprint.kernels.convolve.contract import BLOCK, THIN_LONG, UNROLLED, is_thin, read_as
 from footprint.kernels.separable.contract import launches_down
+from footprint.kernels.volume.contract import in_columns
 from footprint.ops.base import Op
 from footprint.ops.windows import place
 from footprint.plan.builder import Builder
@@ -212,6 +213,8 @@ class Correlate(Op):
             return replace(found, flops=found.flops * _on_a_gpu(self.taps, out) / max(math.prod(self.taps), 1))
         if len(self.taps) < 3:
             return found
+        if limits.host and not self.batch and in_columns(specs[0].shape, self.taps, self.out_specs(*specs)[0].shape):
+            return replace(found, flops=_STRIPS * found.flops)
         wide = _LINES if lines else max(BLOCK / max(self.out_specs(*specs)[0].shape[-1], 1), 1.0)
         return replace(found, flops=found.flops * wide * (1 + _VOLUME / math.prod(self.taps) ** (1 / 3)))
 

@@ -27,6 +27,28 @@ def test_columns_of_every_height_are_summed_under_every_border(kind, digits, rng
             np.testing.assert_allclose(got, want, rtol=0, atol=digits * scale)
 
 
+@pytest.mark.parametrize(("kind", "digits"), [("f4", 3e-7), ("f8", 1e-15)])
+def test_masks_of_one_weight_a_plane_are_summed_under_every_border(kind, digits, rng):
+    # As images whose rows are planes, from 64 columns on; in place, and from strips.
+    for turn, (shape, taps) in enumerate((((50, 5, 13), 3), ((50, 7, 9), 40), ((9, 8, 8), 105), ((60, 11, 12), 41))):
+        volume, mask = rng.standard_normal(shape).astype(kind), rng.standard_normal((taps, 1, 1)).astype(kind)
+        for boundary in BORDERS[turn % 2 :: 2]:
+            for mode in ("same", "full"):
+                how = {"mode": mode, "boundary": boundary, "cval": 2.5}
+                got, want = fp.convolve(volume, mask, **how, **DIRECT), reference.convolve(volume, mask, **how)
+                scale = np.abs(mask).sum(dtype=float) * max(np.abs(volume).max(), 2.5)
+                np.testing.assert_allclose(got, want, rtol=0, atol=digits * scale)
+
+
+def test_they_have_the_same_bits_at_every_budget(rng):
+    volume, mask = rng.standard_normal((70, 12, 15)).astype("f4"), rng.standard_normal((41, 1, 1)).astype("f4")
+    want = fp.convolve(volume, mask, **DIRECT)
+    with pytest.raises(fp.BudgetError) as caught:
+        fp.convolve(volume, mask, memory=1, **DIRECT)
+    for more in (0, volume.nbytes // 9, volume.nbytes // 2):
+        np.testing.assert_array_equal(fp.convolve(volume, mask, memory=caught.value.smallest + more, **DIRECT), want)
+
+
 def test_columns_have_the_same_bits_at_every_budget_and_keep_nan_apart(rng):
     image, mask = rng.standard_normal((300, 90)).astype("f4"), rng.standard_normal((120, 1)).astype("f4")
     image[200, 40], image[10, 60] = np.nan, np.inf

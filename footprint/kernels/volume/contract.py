@@ -15,7 +15,7 @@ from typing import TypedDict
 import numpy as np
 
 from footprint.kernels.common.borders import CODES
-from footprint.kernels.convolve.contract import BLOCK, BLOCKS, ROWS, SPAN, thin_room
+from footprint.kernels.convolve.contract import BLOCK, BLOCKS, ROWS, SPAN, convolve_work, thin_room
 from footprint.spec import ArraySpec, Limits
 
 
@@ -47,11 +47,23 @@ def codes(lies: Lies) -> tuple[int, int, int]:
     return CODES[z], CODES[y], CODES[x]
 
 
+def in_columns(image: tuple[int, ...], mask: tuple[int, ...], out: tuple[int, ...]) -> bool:
+    """Whether a mask has one weight a plane, and so is that of an image whose rows are whole planes."""
+    return mask[0] > mask[1] == mask[2] == 1 and image[1:] == out[1:] and out[1] * out[2] >= BLOCK
+
+
+def as_rows(shape: tuple[int, ...]) -> tuple[int, int]:
+    """The shape of that image."""
+    return shape[0], shape[1] * shape[2]
+
+
 def volume_work(limits: Limits, image: ArraySpec, weights: ArraySpec, out: ArraySpec, **_: object) -> tuple[ArraySpec, ...]:
     """For each thread one plane of the source of a block that reaches beyond an edge, its outputs, and a group's sums.
 
-    Where rows are short, lines of some columns, instead.
+    Where rows are short, lines of some columns, instead; where planes have one weight, that of their image.
     """
+    if in_columns(image.shape, weights.shape, out.shape):
+        return convolve_work(limits, *(ArraySpec(as_rows(spec.shape), spec.dtype) for spec in (image, weights, out)))
     (depth, height, width), (planes, rows, columns) = weights.shape, out.shape
     size = max((ROWS + height - 1) * (BLOCK + SPAN) + BLOCKS, thin_room((depth, height, width), (planes, rows, columns)))
     grain = limits.align // np.dtype(out.dtype).itemsize

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 from numba import prange
 
+from footprint.kernels.common.borders import NONE
 from footprint.kernels.common.few import few
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, apart
 from footprint.kernels.convolve import cpu_sums
 from footprint.kernels.convolve.contract import SPAN, STRIP
-from footprint.kernels.convolve.cpu import blocks, held
+from footprint.kernels.convolve.cpu import blocks, convolve, held
 from footprint.kernels.convolve.cpu_lines import fill, source_index
 from footprint.kernels.convolve.cpu_thin import IMAGE, goes_thin, thin_for
 from footprint.kernels.volume import contract
@@ -97,6 +98,11 @@ def volume(
     **lies: Unpack[contract.Lies],
 ) -> None:
     """Correlate; see ``footprint.kernels.volume.contract`` for what is computed."""
+    if contract.in_columns(image.shape, weights.shape, out.shape):
+        rows_of_planes = [array.reshape(contract.as_rows(array.shape)) for array in (image, weights, out)]
+        how: dict[str, Any] = {"y0": lies["z0"], "x0": 0, "border_y": lies["border_z"], "border_x": NONE, "cval": lies["cval"]}
+        convolve(rows_of_planes[0], rows_of_planes[1], rows_of_planes[2], work, **how)
+        return
     (threads, size), (planes, rows, columns) = work.shape, out.shape
     taps, made, lengths = _three(weights), _three(out), _three(image)
     if goes_thin(taps, made, IMAGE, out.itemsize):
