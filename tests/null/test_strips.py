@@ -32,7 +32,7 @@ def test_they_fit_every_device(limits):
 
 def test_sums_down_fit_too():
     image = ArraySpec((4000, 3000), "f4")
-    for taps in (3, 33, 81, 161, 640):
+    for taps in (3, 33, 81, 161, 640, 5000, 10240):
         for launch in columns_program(SMALL, image, ArraySpec((taps,), "f4"), image, -(taps // 2), "reflect", 0.0).launches:
             listed = 8 * int(dict(launch.defines)["PLACES"])
             assert launch.group[0] <= SMALL.group and launch.local + listed <= SMALL.local_mem

@@ -31,7 +31,7 @@ def columns_program(
     kind, taps = np.dtype(out.dtype), weights.size
     words, (height, width), most = kind.itemsize // 4, out.shape, longest(kind)
     pieces = launches_down(taps, kind.itemsize)
-    while waiting(-(-taps // pieces), most) * THREADS * kind.itemsize > limits.local_mem - 8 * (LISTED + taps + 16):
+    while waiting(some := -(-taps // pieces), most) * THREADS * kind.itemsize > limits.local_mem - 8 * (LISTED + some + 16):
         pieces += 1
     launches = []
     for piece in range(pieces):
