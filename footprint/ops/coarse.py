@@ -22,7 +22,7 @@ from footprint.units import format_seconds
 _WORK, _AROUND, _WAITS = 350.0, 2.0, 0.8
 # Weights from which on direct sums take so many times what they are predicted to: they no longer fit in registers, nor in the
 # instructions that are kept.
-_LONG = ((176, 2.4),)
+_LONG = ((640, 8.0), (176, 2.4))
 # It is taken where it is predicted to need less than this share of the direct sums' time: these are nearer to the truth beside a
 # bright star, and do not mind blank pixels, which take half as long again here where they are a quarter of an image.
 _QUICK = 0.6

@@ -19,7 +19,7 @@ DOWN = [
     (30, (41, 53), "i2", "constant"),
     (150, (90, 37), "f4", "wrap"),
     (150, (70, 34), "f8", "mirror"),
-    (700, (60, 37), "f4", "reflect"),
+    (600, (60, 37), "f4", "reflect"),
 ]
 # The same of masks of one column in mode "full", by one launch and by several.
 COLUMN = [
@@ -27,7 +27,7 @@ COLUMN = [
     (64, (41, 32), "f8", "constant"),
     (101, (70, 34), "f4", "wrap"),
     (40, (90, 3), "i2", "nearest"),
-    (700, (710, 33), "f4", "mirror"),
+    (600, (610, 33), "f4", "mirror"),
 ]
 BOTH = [
     (9, 12, (30, 140), "i1", "mirror"),

@@ -32,7 +32,7 @@ def test_they_fit_every_device(limits):
 
 def test_sums_down_fit_too():
     image = ArraySpec((4000, 3000), "f4")
-    for taps in (3, 33, 81, 161, 640, 5000, 10240):
+    for taps in (3, 33, 81, 161, 640):
         for launch in columns_program(SMALL, image, ArraySpec((taps,), "f4"), image, -(taps // 2), "reflect", 0.0).launches:
             listed = 8 * int(dict(launch.defines)["PLACES"])
             assert launch.group[0] <= SMALL.group and launch.local + listed <= SMALL.local_mem
@@ -44,5 +44,5 @@ def test_masks_of_one_column_go_down_columns_where_they_have_many_weights():
         how = {"y0": -(taps // 2), "x0": 0, "border_y": "reflect", "border_x": "reflect", "cval": 0.0}
         return {launch.source for launch in convolve_program(H100, image, mask, out, **how).launches}
 
-    assert text(26, 3) == text(101, 500) == text(10240, 500, stored="u2") == text(64, 300, "f8", "f8") == {"column.knl"}
-    assert "column.knl" not in text(25, 500) | text(63, 300, "f8", "f8") | text(10241, 500)
+    assert text(26, 3) == text(101, 500) == text(640, 500, stored="u2") == text(64, 300, "f8", "f8") == {"column.knl"}
+    assert "column.knl" not in text(25, 500) | text(63, 300, "f8", "f8") | text(641, 500)

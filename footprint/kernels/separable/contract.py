@@ -55,8 +55,8 @@ CUBED = 17
 """Most weights along each axis of a volume that one pass takes: with more of them, sums through the planes leave registers."""
 PIECE = 640
 """Bytes of the most weights whose sums down a GPU makes in one launch: a work-item has as many in registers."""
-DOWN = 64
-"""Most such launches: constant memory has all their weights. The kernel ``convolve`` takes eight times as long for each."""
+DOWN = 4
+"""Most such launches, each compiled; by the kernel ``convolve``, which sums down more weights, each takes eight times as long."""
 STRIP = 1024
 """Most results of a row that are made at once."""
 CHAIN = 24
