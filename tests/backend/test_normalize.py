@@ -69,7 +69,7 @@ def test_it_comes_before_rings():
     [
         ("vsnr", "normalization vsnr chebyshev"),
         ("division", "normalization division without array"),
-        ({"method": "chebyshev", "array": [1.0]}, "normalization array none"),
+        ({"method": "chebyshev", "array": [1.0]}, "normalization array no parabola"),
         ({"method": "subtraction", "array": np.ones((2, 2, 2))}, "normalization (2, 2, 2) (n_x,)"),
         ({"method": "subtraction", "array": ["a"]}, "normalization real numbers"),
         ({"method": "subtraction", "array": [1, np.nan]}, "normalization nan finite"),

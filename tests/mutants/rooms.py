@@ -316,7 +316,7 @@ MUTANTS = [
         "exit code of Ctrl-C",
     ),
     Mutant(
-        "footprint/kernels/separable/gpu.py",
+        "footprint/kernels/separable/columns.py",
         "LONGEST = 32",
         "LONGEST = 64",
         ("tests/backend/test_gpu_separable.py::test_rings_of_equal_numbers_keep_their_digits",),

@@ -276,7 +276,7 @@ def test_blanked_rows_are_planned(rng):
 def test_a_noise_of_0_is_no_threshold():
     image = np.zeros((50, 50), np.int16)
     image[10:20, 10:20] = np.arange(100).reshape(10, 10)
-    with pytest.raises(fp.ArgumentError, match=r"image: got noise 0.*blank='zero'"):
+    with pytest.raises(fp.ArgumentError, match=r"image: got a measured noise of 0, .*blank='zero'"):
         found(image)
     with pytest.raises(fp.ArgumentError, match="image that has noise"):
         found(image + 7)
