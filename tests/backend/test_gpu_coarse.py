@@ -71,7 +71,7 @@ def test_it_is_the_gaussian_that_direct_sums_make(backend, rng, mode, kind):
     assert (np.abs(found - truth) <= 1e-6 * size + 1e-30).all()
 
 
-@pytest.mark.parametrize("sigma", [11.0, 12.0, 13.3, 15.0, 16.0, 19.9, 20.0, 24.9])
+@pytest.mark.parametrize("sigma", [11.0, 12.0, 13.3, 15.0, 16.0, 19.3, 19.9, 20.0, 24.2, 24.9, 25.0])
 def test_light_beyond_the_weights_does_not_leak_in(backend, sigma):
     """Of a star nothing is left beyond the ends of its weights but 3e-7 of its largest one."""
     image = np.zeros((int(16 * sigma), int(16 * sigma) + 1), np.float32)
@@ -81,7 +81,7 @@ def test_light_beyond_the_weights_does_not_leak_in(backend, sigma):
     assert np.abs(found - truth)[truth == 0].max() <= 3e-7 * truth.max()
     np.testing.assert_allclose(found[truth > 0], truth[truth > 0], rtol=2e-3, atol=2e-7 * truth.max())
     near = truth > 1e-3 * truth.max()
-    np.testing.assert_allclose(found[near], truth[near], rtol=1e-6)
+    np.testing.assert_allclose(found[near], truth[near], rtol=2e-6)
 
 
 @pytest.mark.parametrize("mode", ["reflect", "wrap", "constant"])

@@ -32,7 +32,7 @@ TALL, WIDE = 17, 9
 """Weights of a coarse row, and of a coarse column, in units of its step."""
 TOGETHER = 8
 """Coarse rows that are made at once."""
-STEP = 0.56, 0.83
+STEP = 0.56, 0.8
 """Most from coarse row to coarse row, and from column to column, in sigmas: columns serve what lies beyond the ends alone."""
 CLOSEST = 0.6
 """Least from column to column: the weights of closer ones end too soon."""
@@ -63,8 +63,8 @@ class Wide:
 
     @property
     def stride(self) -> int:
-        """From coarse column to coarse column, by fours."""
-        return int(STEP[1] * self.sigma) // 4 * 4
+        """From coarse column to coarse column, by fours; a sigma is known to some digits of its weights alone."""
+        return int(STEP[1] * self.sigma + 1e-3) // 4 * 4
 
     @property
     def far(self) -> int:

@@ -121,7 +121,7 @@ def coarse_program(
     first_y: int,
     first_x: int,
 ) -> Program:
-    """Six launches, five of whole numbers; see `footprint.kernels.coarse.contract`."""
+    """Seven launches, five of whole numbers; see `footprint.kernels.coarse.contract`."""
     if out.size == 0:
         return Program(())
     above, aside = first_y % (TOGETHER * steps[0]), first_x % steps[1]
@@ -204,10 +204,8 @@ def _along(make: Make, grid: Grid, line: int, tails: int, reaches: tuple[int, in
 
 def _spread(make: Make, grid: Grid, tall: int) -> Launch:
     """Results of both."""
-    back, blocks = (
-        -(-(grid.wide + grid.aside % COLUMNS) // (ITEMS * COLUMNS)),
-        -(-(grid.made + grid.above + grid.step // 2) // (TOGETHER * grid.step)),
-    )
+    back = -(-(grid.wide + grid.aside % COLUMNS) // (ITEMS * COLUMNS))
+    blocks = -(-(grid.made + grid.above + grid.step // 2) // (TOGETHER * grid.step))
     some, parts = max(BACK // 2 // grid.step, 1), -(-grid.step // BACK)
     args = (
         *(W(2), A(2), W(4), A(4), A(7)),

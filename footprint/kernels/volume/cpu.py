@@ -99,9 +99,9 @@ def volume(
 ) -> None:
     """Correlate; see ``footprint.kernels.volume.contract`` for what is computed."""
     if contract.in_columns(image.shape, weights.shape, out.shape):
-        rows_of_planes = [array.reshape(contract.as_rows(array.shape)) for array in (image, weights, out)]
+        x, w, y = (array.reshape(contract.as_rows(array.shape)) for array in (image, weights, out))
         how: dict[str, Any] = {"y0": lies["z0"], "x0": 0, "border_y": lies["border_z"], "border_x": NONE, "cval": lies["cval"]}
-        convolve(rows_of_planes[0], rows_of_planes[1], rows_of_planes[2], work, **how)
+        convolve(x, w, y, work, **how)
         return
     (threads, size), (planes, rows, columns) = work.shape, out.shape
     taps, made, lengths = _three(weights), _three(out), _three(image)
