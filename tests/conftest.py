@@ -15,6 +15,8 @@ import pytest
 
 from footprint import settings
 from footprint.backend.registry import device_limits, devices, open_backend
+from footprint.plan import ready
+from footprint.plan.results import Results
 
 # No test fails for want of speed, as a busy machine would have it.
 hypothesis.settings.register_profile("footprint", deadline=None)
@@ -169,6 +171,12 @@ def backend(device: str):
 def rng() -> np.random.Generator:
     """Random numbers, the same in every run."""
     return np.random.default_rng(20261121)
+
+
+@pytest.fixture
+def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No memory of results that earlier tests have let go of, which counts as kept: tests run in any order."""
+    monkeypatch.setattr(ready, "RESULTS", Results())
 
 
 @pytest.fixture(scope="session")

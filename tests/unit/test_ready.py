@@ -23,6 +23,8 @@ from footprint.plan.slots import Cut, Given
 from footprint.spec import ArraySpec
 from tests.plan_cases import LIMITS, Counting
 
+pytestmark = pytest.mark.usefixtures("nothing_kept")
+
 
 def plan(rows):
     """A plan of so many KiB."""

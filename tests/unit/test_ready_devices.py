@@ -2,10 +2,14 @@
 
 import dataclasses
 
+import pytest
+
 from footprint import settings
 from footprint.plan.ready import Ready
 from tests.plan_cases import LIMITS, Counting
 from tests.unit.test_ready import plan
+
+pytestmark = pytest.mark.usefixtures("nothing_kept")
 
 
 def test_a_job_on_two_devices_may_keep_as_much_on_each(monkeypatch):
