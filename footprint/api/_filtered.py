@@ -12,7 +12,7 @@ import numpy as np
 from footprint.api._arrays import Array, Memory, described, finished, output, receive, shared, shared_memory, where
 from footprint.api._call import Stream, call
 from footprint.api._mask import has_sum, weights_of
-from footprint.api._method import Made, made_by
+from footprint.api._method import Made, made_by, seen_as
 from footprint.api._recall import fresh, looks, recall, remember, replay, values_decide
 from footprint.api._sides import ALONE, Beside, arrays_beside, is_given
 from footprint.api._turned import turned, turned_back
@@ -26,7 +26,7 @@ from footprint.ops.complex_sums import ComplexSums
 from footprint.ops.convolve import MASKS, MODES, Correlate, check_origin
 from footprint.ops.known import TREATMENTS, Known
 from footprint.ops.overlap_save import METHODS
-from footprint.ops.separated import Separated, alike, beyond, in_rows, product_of
+from footprint.ops.separated import Separated, in_rows, product_of
 from footprint.plan.exact import Latest
 from footprint.plan.ready import Known as Earlier
 from footprint.spec import ArraySpec
@@ -172,17 +172,19 @@ def _again(
     if type(mask) is not np.ndarray:
         seen = kind_of(mask).weights(mask, flip, known.small)
     small: tuple[Any, ...] = (seen,)
+    product = None
     if known.product is None:
         # The mask's values decide on the plan.
         if method == "separable":
             which, small = _PRODUCTS.get(mask.tobytes(), look) or (None, small)
         else:
             product = product_of(seen, known.small)
-            which = None if product is None else (beyond(number(cval), product[0]), alike(product))
-            small = small if product is None else in_rows(product, known.small)
+            which = seen_as(product, number(cval))
         decided = recall((look, which))
         if decided is None:
             return None
+        if decided.product and product is not None:
+            small = in_rows(product, known.small)
         known = decided
     if seen is None:
         return None
@@ -332,4 +334,4 @@ def _remember(
     elif made.weighed and look is not None:
         values_decide(look, key, small)
         look = (look, made.product)
-    remember(look, key, result, small, product=made.product is not None, turns=turns)
+    remember(look, key, result, small, product=isinstance(made.op, Separated), turns=turns)

@@ -19,6 +19,7 @@ from footprint.ops.separated import (
     Products,
     Separated,
     alike,
+    beyond,
     factors_of,
     in_rows,
     is_looked_at,
@@ -43,16 +44,19 @@ class Made(NamedTuple):
     ----------
     weighed
         Whether the mask's values, not the shapes alone, decided on it.
+    product
+        What was seen of them where the mask is one product (`seen_as`), whether that is taken or not; else None.
     """
 
     op: Op
     rest: list[Face]
     weighed: bool = False
+    product: Hashable | None = None
 
-    @property
-    def product(self) -> Hashable | None:
-        """What the plan has of the mask's values, where that is one product; else None."""
-        return (self.op.beyond[0], self.op.equal) if isinstance(self.op, Separated) else None
+
+def seen_as(product: tuple[np.ndarray, np.ndarray] | None, cval: float) -> Hashable | None:
+    """What decides of a mask's values: what lies beyond the sums down of its product, and which weights are equal; None of none."""
+    return None if product is None else (beyond(cval, product[0]), alike(product))
 
 
 def made_by(method: str, op: Op, image: ArraySpec, mask: Face, device: str, memory: Memory) -> Made:
@@ -72,8 +76,14 @@ def made_by(method: str, op: Op, image: ArraySpec, mask: Face, device: str, memo
         looks = method == "auto" and op.masks == "one" and _is_seen(mask)
         reasons = [quicker(op, chosen, image, limits, equal) if looks else None for equal in (False, True)]
         weighed = any(why is not None for why in reasons)
-        found = _product(op, image, mask, *reasons) if weighed else None
-        return Made(chosen, [mask], weighed) if found is None else _handed(found, True)
+        if not weighed:
+            return Made(chosen, [mask])
+        product, beside = _product(op, image, mask)
+        seen, reason = seen_as(product, op.cval), None if product is None else reasons[all(alike(product))]
+        if product is None or reason is None:
+            return Made(chosen, [mask], True, seen)
+        kind = op.summed(image.dtype)
+        return _handed(made_of(op, *in_rows(product, "float64"), kind, beside, reason), seen)
     if len(op.taps) != 2 or 0 in op.taps or op.batch or op.masks != "one":
         asked = "images of a batch" if op.batch else "several masks" if op.masks != "one" else f"a mask of shape {op.taps}"
         raise ArgumentError(
@@ -103,28 +113,21 @@ def _is_of_one_number(mask: Face) -> bool:
     return _is_seen(mask) and of_one_number(np.asarray(mask.data))
 
 
-def _product(op: Correlate, image: ArraySpec, mask: Face, why: str | None, equal: str | None) -> Products | None:
-    """The operation for the one product that a mask is, in place of another method; None for any other mask.
-
-    ``why`` it is quicker, and why where all weights are ``equal``; None where it is not.
-    """
+def _product(op: Correlate, image: ArraySpec, mask: Face) -> tuple[tuple[np.ndarray, np.ndarray] | None, int]:
+    """Column and row of the one product that a mask is, None of any other mask; and the bytes that looking for it takes."""
     kind, beside = op.summed(image.dtype), looking_bytes(op.taps)
     if isinstance(mask, Stream) and mask.equal is not None:
-        found: tuple[np.ndarray, np.ndarray] | None = factors_of(mask.equal, op.taps)
-    elif isinstance(mask, Stream):
+        return factors_of(mask.equal, op.taps), beside
+    if isinstance(mask, Stream):
         if not is_looked_at(image.shape, op.taps):
-            return None
+            return None, beside
         beside += mask.spec.nbytes + (mask.given.beside(mask.spec) if mask.given.beside is not None else 0)
-        found = product_of(_values(mask), kind)
-    else:
-        found = product_of(_values(mask), kind)
-    reason = None if found is None else equal if all(alike(found)) else why
-    return None if found is None or reason is None else made_of(op, *in_rows(found, "float64"), kind, beside, reason)
+    return product_of(_values(mask), kind), beside
 
 
-def _handed(found: Products, weighed: bool = False) -> Made:
-    """An operation, and its columns and rows."""
-    return Made(found[0], [Array(one, "numpy", "cpu") for one in found[1:]], weighed)
+def _handed(found: Products, seen: Hashable | None = None) -> Made:
+    """An operation, and its columns and rows; ``seen`` is what the mask's values showed where they decided on it."""
+    return Made(found[0], [Array(one, "numpy", "cpu") for one in found[1:]], seen is not None, seen)
 
 
 def _direct_only(method: str) -> None:

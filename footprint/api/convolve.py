@@ -96,7 +96,7 @@ def convolve(
         "separable": the mask as a sum of products of a column and a row, found by its singular values until what is left is at most
         2^-24 (float64: 2^-48) of the sum of ``|mask|``; refused if it has too many. "auto" chooses "fft" if, from the shapes of
         image and mask alone, it is predicted to take at most 0.75 of the time of direct sums (0.85 on GPUs), as for large images
-        and masks from about 13 x 13, 110 samples or 8 x 8 x 8, on GPUs 14 x 14. Otherwise, and with ``nan``, ``masked`` or
+        and masks from about 11 x 11, 110 samples or 7 x 7 x 7, on GPUs 14 x 14. Otherwise, and with ``nan``, ``masked`` or
         ``weight``, it chooses "direct". If the two sums of a product are predicted to be faster still, it examines the weights of a
         mask in host memory, and chooses "separable" if every weight is, to 2^-22 (float64: 2^-48) of itself, the product of a
         column and a row, as in Gaussians and boxes. The choice does not depend on memory, threads or parts; the plan says which

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+import numpy as np
+
 from footprint.dtypes import sum_dtype
 from footprint.errors import ArgumentError, ShapeError, choose
 from footprint.kernels.common.borders import NONE
@@ -25,9 +27,11 @@ MODES = ("same", "full", "valid")
 # Weights of a column, as many of which take twice the time of those of a row over integers as they are stored: 101 took 4 times,
 # 301 9 times, 1001 40 times. Over others they go by strips; a weight takes so much more time beside what transforms take.
 _COLUMN, _STRIPS = 32, 1.65
-# Weights along an axis that take as long as beginning anew for every plane of a volume's mask does (on a Xeon, under 9 x 9 x 9 and
-# 13 x 13 x 13; an EPYC takes longer).
-_VOLUME = 6
+# What a weight takes of a core beside transforms: the rates are those of a Xeon, an EPYC's core takes 1.4 times as long.
+_SLOWER = 1.25
+# Weights that take as long as beginning anew for every row of a volume's mask does (on a Xeon 6, on an EPYC 10); for one of one
+# column; and for one that is alone in its plane, with so many more a weight (both on an EPYC).
+_ROW, _SHORT, _ALONE = 8, 2, (25, 2)
 # What a weight takes of lines of a thin image's columns, beside one of rows.
 _LINES = 2.0
 # What a weight takes of a GPU, beside one of a small mask (all measured on an H100): of one column, where its sums take several
@@ -196,27 +200,38 @@ class Correlate(Op):
         """All in and out once; what a weight takes of a GPU hangs on the mask's shape.
 
         A processor's, under a mask of one column, takes a new row of an image as it is stored for every weight; of volumes it
-        begins anew for every plane of the mask.
+        begins anew for every row of the mask; numbers of eight bytes take it twice as long.
         """
-        found, stored = super().cost(limits, *specs), self.reads(specs[0].dtype) != self.summed(specs[0].dtype)
-        lines = limits.host and self._in_lines(self.out_specs(*specs)[0].shape)
-        if lines and len(self.taps) == 2 and not self._is_signal(specs[0].shape):
-            return replace(found, flops=_LINES * found.flops)
-        if limits.host and len(self.taps) == 2 and not self._is_signal(specs[0].shape):
-            # Blocks of outputs are as wide however narrow an image is.
-            columns = self.out_specs(*specs)[0].shape[-1]
-            wide = 1.0 if self.batch else max(BLOCK / max(columns, 1), 1.0)
-            tall = (1 + self.taps[0] / _COLUMN if stored else _STRIPS) if self.taps[1] == 1 else 1.0
-            return replace(found, flops=found.flops * wide * tall)
+        found, (out,) = super().cost(limits, *specs), self.out_specs(*specs)
         if limits.family == "gpu" and self.taps:
-            (out,) = self.out_specs(*specs)
             return replace(found, flops=found.flops * _on_a_gpu(self.taps, out) / max(math.prod(self.taps), 1))
-        if len(self.taps) < 3:
+        if not limits.host:
             return found
-        if limits.host and not self.batch and in_columns(specs[0].shape, self.taps, self.out_specs(*specs)[0].shape):
-            return replace(found, flops=_STRIPS * found.flops)
-        wide = _LINES if lines else max(BLOCK / max(self.out_specs(*specs)[0].shape[-1], 1), 1.0)
-        return replace(found, flops=found.flops * wide * (1 + _VOLUME / math.prod(self.taps) ** (1 / 3)))
+        wide = np.dtype(out.dtype).itemsize / 4
+        return replace(found, flops=found.flops * wide * self._on_a_core(specs[0], out) / max(math.prod(self.taps), 1))
+
+    def _on_a_core(self, image: ArraySpec, out: ArraySpec) -> float:
+        """As many weights of a small mask as take a processor as long as one of this shape does."""
+        weights, lines = float(math.prod(self.taps)), self._in_lines(out.shape)
+        if len(self.taps) == 1 or self._is_signal(image.shape):
+            return weights
+        if lines:
+            return _LINES * (weights if len(self.taps) == 2 else self._of_rows())
+        # Blocks of outputs are as wide however narrow an image is.
+        wide = 1.0 if self.batch and len(self.taps) == 2 else max(BLOCK / max(out.shape[-1], 1), 1.0)
+        if len(self.taps) == 2:
+            stored = self.reads(image.dtype) != self.summed(image.dtype)
+            tall = (1 + self.taps[0] / _COLUMN if stored else _STRIPS) if self.taps[1] == 1 else _SLOWER
+            return weights * wide * tall
+        if not self.batch and in_columns(image.shape, self.taps, out.shape):
+            return _STRIPS * weights
+        return _SLOWER * wide * self._of_rows()
+
+    def _of_rows(self) -> float:
+        """Weights of a volume's mask, and as many as beginning anew for each of its rows takes."""
+        deep, tall, wide = self.taps
+        each = _SHORT if wide == 1 else _ALONE[0] + _ALONE[1] * wide if tall == 1 else _ROW
+        return float(deep * tall * (wide + each))
 
     def _in_lines(self, made: tuple[int, ...]) -> bool:
         """Whether a processor makes lines of the columns of results of that shape, whose rows are short."""

@@ -23,7 +23,7 @@ from footprint.units import format_seconds
 METHODS = ("auto", "direct", "separable", "fft")
 # The same as SPEED, of signals and of volumes (the CPU's by benchmarks/transforms.py, the GPU's on an H100).
 _SPEED = {
-    "cpu": {1: {64: 0.95, 128: 1.0, 256: 0.9, 512: 0.65, 1024: 0.47}, 3: {64: 0.95, 128: 0.95}},
+    "cpu": {1: {64: 0.95, 128: 1.0, 256: 0.9, 512: 0.65, 1024: 0.47}, 3: {64: 1.1, 128: 1.1}},
     "gpu": {
         1: {32: 0.95, 64: 1.05, 128: 0.8, 256: 0.76, 512: 0.75, 1024: 0.63},
         2: SPEED["gpu"],
@@ -145,6 +145,8 @@ class OverlapSave(Correlate):
         speed = SPEED["cpu"][self.tile, self.across] if self.across else _SPEED[limits.family][len(self.taps)][self.tile]
         if self.folded and self.tile in LONG and out.itemsize == 8:
             speed *= _WIDE
+        if limits.host:
+            speed *= 4 / out.itemsize
         transforms = self.operations(limits, *specs) / speed
         return Cost(sum(spec.nbytes for spec in specs) + self._blocks * out.nbytes, 0.0, self._launches(out), transforms)
 

@@ -97,7 +97,7 @@ class Separated(Correlate):
         flops = 2.0 * _SLOWER * self.rank * (sum(taps) + _BESIDE) * out.size
         if limits.host:
             longest = max((n for n, box in zip(self.taps, boxes) if not box), default=0)
-            flops *= _CORE * (1 + _EDGES * longest / max(min(out.shape), 1))
+            flops *= _CORE * (out.itemsize / 4) * (1 + _EDGES * longest / max(min(out.shape), 1))
         elif not launches_down(self.taps[0], out.itemsize):
             flops *= 8
         read = np.dtype(read_as(limits, image.dtype, out.dtype))

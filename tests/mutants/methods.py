@@ -103,10 +103,24 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/api/_filtered.py",
-        "which = None if product is None else (beyond(number(cval), product[0]), alike(product))",
+        "which = seen_as(product, number(cval))",
         "which = None",
         (METHODS + "auto_takes_products_where_they_are_quicker",),
         "a mask that is a product has the plan of one that is none",
+    ),
+    Mutant(
+        "footprint/api/_method.py",
+        "return Made(chosen, [mask], True, seen)",
+        "return Made(chosen, [mask], True)",
+        ("tests/unit/test_masks_again.py::test_a_product_that_is_not_taken_is_known_again",),
+        "a product that is summed directly goes the long way in every call",
+    ),
+    Mutant(
+        "footprint/api/_filtered.py",
+        "if decided.product and product is not None:",
+        "if product is not None:",
+        ("tests/unit/test_masks_again.py::test_a_product_that_is_not_taken_is_known_again",),
+        "a plan of direct sums is handed a column and a row",
     ),
     Mutant(
         "footprint/kernels/overlap_save/cpu.py",

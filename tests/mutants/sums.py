@@ -49,8 +49,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/ops/convolve.py",
-        "flops=found.flops * wide * (1 + _VOLUME / math.prod(self.taps) ** (1 / 3))",
-        "flops=found.flops * wide",
+        "return float(deep * tall * (wide + each))",
+        "return float(deep * tall * wide)",
         (BACKEND + "convolve_transforms.py::test_volumes_are_transformed_where_direct_sums_have_been_measured_to_take_longer",),
         "direct sums of volumes are taken where transforms need a quarter of their time",
     ),
