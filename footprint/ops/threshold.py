@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from footprint.dtypes import kernel_dtype
+from footprint.kernels.threshold.contract import read_as
 from footprint.ops.base import Op
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref
@@ -42,6 +42,6 @@ class Threshold(Op):
     def record(self, b: Builder, *refs: Ref) -> None:
         """One launch."""
         image, mask = refs
-        x = b.bring(image, dtype=kernel_dtype(image.spec.dtype))
+        x = b.bring(image, dtype=read_as(image.spec.dtype))
         with b.deliver(mask) as marks:
             b.launch("threshold", x, marks, level=self.level, background=self.background)

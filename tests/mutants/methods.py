@@ -123,6 +123,13 @@ MUTANTS = [
         "a plan of direct sums is handed a column and a row",
     ),
     Mutant(
+        "footprint/kernels/threshold/cpu.py",
+        "float(middle) - background > level",
+        "float(middle) - background >= level",
+        ("tests/backend/test_threshold.py::test_integers_are_compared_in_float64",),
+        "an integer at the level is over it",
+    ),
+    Mutant(
         "footprint/kernels/overlap_save/cpu.py",
         "tall, count, size + sized, add",
         "tall, count, sized, add",

@@ -26,11 +26,40 @@ def _share_threshold(image, mask, level, background):
         _threshold(image, mask, level, background, s * PIECE, min(image.size, (s + 1) * PIECE))
 
 
+@njit(cache=True, nogil=True)
+def _at_least(image, mask, least, first, last):
+    values, marks = image[first:last], mask[first:last]
+    for i in range(values.size):
+        marks[i] = values[i] >= least
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _share_least(image, mask, least):
+    for s in prange((image.size + PIECE - 1) // PIECE):
+        _at_least(image, mask, least, s * PIECE, min(image.size, (s + 1) * PIECE))
+
+
+def _least(dtype: np.dtype, level: float, background: float) -> int:
+    """The least integer of a dtype that is over the level; one more than there are where none is."""
+    first, last = np.iinfo(dtype).min, np.iinfo(dtype).max + 1
+    while first < last:
+        middle = (first + last) // 2
+        first, last = (first, middle) if float(middle) - background > level else (middle + 1, last)
+    return first
+
+
 def threshold(image, mask, *, level, background) -> None:
     """See `footprint.kernels.threshold.contract`."""
     values, marks = image.reshape(-1), mask.reshape(-1)
     if few(values.size * TOUCH):
         _threshold(values, marks, level, background, 0, values.size)
+    elif values.dtype.kind in "iu" and values.itemsize < 8:
+        # Small integers are compared as many at a time as a vector holds, which numbers of eight bytes are not.
+        least = _least(values.dtype, float(level), float(background))
+        if least > np.iinfo(values.dtype).max:
+            marks.fill(0)
+        else:
+            _share_least(values, marks, values.dtype.type(least))
     else:
         _share_threshold(values, marks, level, background)
 
