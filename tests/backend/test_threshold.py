@@ -24,7 +24,7 @@ def test_equals_the_reference(device, rng, shape, dtype):
 def test_integers_are_compared_in_float64(device, rng, dtype, level, background):
     """As they are stored, at both ends of what they hold, where there are few of them and where threads share many."""
     kind = np.iinfo(dtype)
-    image = rng.integers(kind.min, kind.max, 100_003, dtype, endpoint=True)
+    image = rng.integers(kind.min, kind.max, 400_003, dtype, endpoint=True)
     near = [n for k in (0, 1, 2) for n in (kind.min + k, kind.max - k, int(min(max(level + background, -1e18), 1e18)) + k - 1)]
     image[:9] = np.array([min(max(n, kind.min), kind.max) for n in near], object).astype(dtype)
     for some in (image, image[:100]):
