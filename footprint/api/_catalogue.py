@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._errors import noise_of_both
+from footprint.api._errors import noise_of_both, stretch_centres
 from footprint.api._fit import describe_fits
 from footprint.api._header import doubtful_beam
 from footprint.api._light import describe_light
@@ -77,7 +77,7 @@ def catalogue(
         # The fainter of a pair has no pixels of its own: its fits tell.
         for name in ("flux_err", "x_err"):
             found[name][found["npix"] == 0] = np.nan
-    found["y_err"] = found["x_err"].copy()
+    found["y_err"] = stretch_centres(found)
     meta: dict[str, Any] = {"background": background, "noise": noise}
     if levels is None:
         level, spread = background, noise

@@ -4,11 +4,16 @@ Noise that went through a Gaussian beam is correlated as exp(-d^2 / 4 s^2), whos
 u = n / A for a disc of n pixels, integrals over pairs of its pixels are Bessel functions of u. A threshold also moves the disc's
 edge with the noise there: for a source of the beam's shape that is a ring of weight s^2, which ``edge`` adds. Without a beam every
 pixel is taken for independent, and the edge for fixed.
+
+A centre's error along each axis is that of a disc, stretched to an ellipse of as many pixels whose axes are as those of the light:
+islands of the beam's own shape are discs where the beam is made round, and what is much larger than the beam has noise by its
+second moments, as has noise of independent pixels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +22,8 @@ from footprint.api._bessel import scaled_bessel
 _Make = Callable[[np.ndarray, float | None, bool, Sequence[np.ndarray]], np.ndarray]
 # Rows whose numbers of pixels are looked at together: of thousands of sources few differ, and Bessel functions take long.
 _FEW, _ROWS = 256, 4096
+# The variance of a place in a pixel, by which what is one pixel wide has a width.
+_PIXEL = 1 / 12
 
 
 def _each_once(n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -90,3 +97,36 @@ def _of_centres(n: np.ndarray, beam_area: float | None, edge: bool, bessel: Sequ
     if edge:
         variance += n**2 * 2 * second / u + n * beam_area * (2 * weight + first)
     return np.sqrt(variance * beam_area / (2 * np.pi))
+
+
+def stretched(data: Mapping[str, np.ndarray], rows: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Second moments xx, yy and xy by the columns a, b and theta of some rows, over those of a disc of the same area.
+
+    Of a light that has no axes they are a disc's.
+    """
+    a, b, theta = (data[name][rows] for name in ("a", "b", "theta"))
+    with np.errstate(all="ignore"):
+        mean, half, turn = (a * a + b * b) / 2 + _PIXEL, (a * a - b * b) / 2, np.radians(2 * theta)
+        area = np.sqrt((mean - half) * (mean + half))
+        along, both, round_ = half / area * np.cos(turn), half / area * np.sin(turn), mean / area
+    known = np.isfinite(round_) & np.isfinite(along) & np.isfinite(both)
+    if not known.all():
+        along, both, round_ = np.where(known, along, 0), np.where(known, both, 0), np.where(known, round_, 1)
+    return round_ + along, round_ - along, both
+
+
+def stretch_centres(data: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Make x_err, of discs, that of ellipses, and return y_err."""
+    other = np.empty_like(data["x_err"])
+    for first in range(0, len(other), _ROWS):
+        rows = slice(first, first + _ROWS)
+        xx, yy, _ = stretched(data, rows)
+        np.multiply(data["x_err"][rows], np.sqrt(yy), out=other[rows])
+        data["x_err"][rows] *= np.sqrt(xx)
+    return other
+
+
+def tie_of(data: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
+    """The correlation of the errors of x and y."""
+    xx, yy, both = stretched(data, rows)
+    return both / np.sqrt(xx * yy)

@@ -35,10 +35,18 @@ class Placed(Protocol):
         """Of these rows, a slice or numbers, by what a pixel along x and y is towards north and east, in degrees: (2, 2, n)."""
 
 
-def on_sky(ask: Callable[[], Told], x: np.ndarray, y: np.ndarray, x_err: np.ndarray, y_err: np.ndarray, *more: Placed) -> OnSky:
-    """Positions of pixels, NaN where there is none, and what independent errors along x and y make of them.
+def on_sky(
+    ask: Callable[[], Told],
+    x: np.ndarray,
+    y: np.ndarray,
+    x_err: np.ndarray,
+    y_err: np.ndarray,
+    *more: Placed,
+    tie: Callable[[Any], np.ndarray] | None = None,
+) -> OnSky:
+    """Positions of pixels, NaN where there is none, and what errors along x and y make of them.
 
-    ``ask`` tells what makes places of pixels, if there is a pixel.
+    ``ask`` tells what makes places of pixels, if there is a pixel; ``tie`` how both errors are correlated in some rows.
 
     East and north differ from place to place, and axes may be turned, swapped, of different scales or of another frame, so the
     directions are those of the place itself.
@@ -54,8 +62,11 @@ def on_sky(ask: Callable[[], Told], x: np.ndarray, y: np.ndarray, x_err: np.ndar
             told = told or ask()
             rows = slice(at, at + len(known)) if known.all() else at + np.flatnonzero(known)
             onto = _place(told, x[rows], y[rows], rows, found)
+            tied = tie(rows) if tie is not None else None
             for out, steps in ((found.dec_err, onto[0]), (found.ra_err, onto[1])):
-                out[rows] = np.hypot(steps[0] * x_err[rows], steps[1] * y_err[rows])
+                by_x, by_y = steps[0] * x_err[rows], steps[1] * y_err[rows]
+                # Of |tie| < 1 neither root is of less than 0.
+                out[rows] = np.hypot(by_x, by_y) if tied is None else np.hypot(by_x + tied * by_y, np.sqrt(1 - tied**2) * by_y)
             for one in more:
                 one.place(rows, onto)
     return found

@@ -6,12 +6,13 @@ import math
 import threading
 import warnings
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from footprint.api._ellipses import OnSky
+from footprint.api._errors import tie_of
 from footprint.api._flux import Flux, flux_of, parse_unit
 from footprint.api._header import Beam, beam_of, celestial, fits_header, flat, pixel_area, unit_of, unsaid, unturned
 from footprint.api._names import LENGTH, names
@@ -119,7 +120,8 @@ class Sky:
         sizes = OnSky(columns)
         called = np.empty(len(columns), f"S{LENGTH}")
         try:
-            sky = on_sky(lambda: self.told, data["x"], data["y"], data["x_err"], data["y_err"], sizes)
+            errors, tie = (data["x_err"], data["y_err"]), partial(tie_of, data)
+            sky = on_sky(lambda: self.told, data["x"], data["y"], *errors, sizes, tie=tie)
         except Exception as error:
             # Frames no package knows, distortions that do not converge: the catalogue is as good without.
             return " ".join(str(error).split()) or type(error).__name__

@@ -70,4 +70,18 @@ MUTANTS = [
         ("tests/unit/test_told_apart.py::test_a_beam_of_the_shell_is_answered_in_its_words",),
         "arcseconds are answered in degrees",
     ),
+    Mutant(
+        "footprint/api/_errors.py",
+        'data["x_err"][rows] *= np.sqrt(xx)',
+        "pass",
+        ("tests/backend/test_elongated.py::test_a_centre_is_as_sure_along_each_axis_as_the_pixels_make_it",),
+        "a long source's error along it is a disc's",
+    ),
+    Mutant(
+        "footprint/api/_sky.py",
+        "tie=tie)",
+        "tie=None)",
+        ("tests/backend/test_elongated.py::test_errors_on_the_sky_are_those_of_both_axes_together",),
+        "on the sky both errors of a slanted source are independent",
+    ),
 ]

@@ -342,7 +342,13 @@ def test_errors_on_the_sky_point_east_and_north_wherever_the_axes_do(image, axes
         here = wcs.pixel_to_world(row[x], row[y]).icrs
         steps = ((row[f"{x}_err"], 0), (0, row[f"{y}_err"]))
         moved = [here.spherical_offsets_to(wcs.pixel_to_world(row[x] + dx, row[y] + dy).icrs) for dx, dy in steps]
-        want = np.hypot(*[[offset.deg for offset in one] for one in moved])
+        first, second = (np.array([offset.deg for offset in one]) for one in moved)
+        # Fits tell errors of either axis alone; those of a sum lie along the light, with the width of a pixel.
+        turn = np.radians(row["theta"])
+        axes = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+        shape = axes @ np.diag([row["a"] ** 2, row["b"] ** 2]) @ axes.T + np.eye(2) / 12
+        tie = 0 if name else shape[0, 1] / np.sqrt(shape[0, 0] * shape[1, 1])
+        want = np.sqrt(first**2 + second**2 + 2 * tie * first * second)
         assert np.allclose((row[f"{name}ra_err"], row[f"{name}dec_err"]), want, rtol=1e-5)
     assert row["fit_y_err"] > 1.5 * row["fit_x_err"]
 
