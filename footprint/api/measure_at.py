@@ -74,13 +74,14 @@ def measure_at(
         As in `find_sources`.
     positions : table, SkyCoord, or array (n, 2)
         A table's ra and dec (degrees, ICRS) where the image has a WCS, otherwise its x and y; arrays are x and y, counted from 0 at
-        the centre of the first pixel. RAJ2000, SExtractor's ALPHA_J2000 and X_IMAGE (counted from 1) and the like are understood.
-        `read_catalog` reads files.
+        the centre of the first pixel. RAJ2000, SExtractor's ALPHA_J2000 and X_IMAGE (counted from 1), photutils' sky_centroid and
+        x_centroid and the like are understood. `read_catalog` reads files.
     shapes : array (n, 3) or (3,), or "catalogue", optional
         Standard deviations along the axes in pixels, and degrees from x towards y; "catalogue" takes those of the table: on the sky
         (fit_major, fit_minor, fit_pa, or major, minor, pa; also PyBDSF's, Selavy's and Aegean's columns; arcsec unless they have a
-        unit) where it has ra and dec and the image has a WCS, otherwise fit_a, fit_b, fit_theta, or a, b, theta. By default all
-        have the beam's shape.
+        unit; SExtractor's A_WORLD, B_WORLD, THETA_J2000) where it has ra and dec and the image has a WCS, otherwise fit_a, fit_b,
+        fit_theta, or a, b, theta (in radians in a table of SEP's, known by its other columns), or SExtractor's and photutils'. By
+        default all have the beam's shape.
     apertures, annulus
         Also sum over discs around the positions, as in `find_sources`.
     kappa, blank, mask, weight, header, background, noise, box, filter_size

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from footprint.api._columns import meaning
-from footprint.errors import ArgumentError, FootprintError, FormatError, missing_extra
+from footprint.errors import ArgumentError, FootprintError, FormatError, missing_extra, warn
 from footprint.io.commented import from_commented
+from footprint.io.fits_tables import from_fits
 from footprint.io.frames import existing_file
-from footprint.io.kinds import called, suffixes
+from footprint.io.kinds import bracketed, called, suffixes
 from footprint.io.mixins import unmixed
 from footprint.io.output import check_output, output
 from footprint.io.regions import regions
@@ -111,9 +112,10 @@ def read_catalog(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path
-        ``.ecsv``, ``.fits .fit``, ``.vot .votable .xml``, ``.csv`` or ``.parquet``. Units in names of CSV columns, as in ``flux
-        [Jy]``, become the columns', and the PARAMs of a VOTable its metadata. If a CSV file names its columns in its last comment,
-        as PyBDSF's do, those names are used.
+        ``.ecsv``, ``.fits .fit``, ``.vot .votable .xml``, ``.csv`` or ``.parquet``. ``FILE.fits[NAME]`` is one table of several, by
+        its name or number; without, it is the first, or of SExtractor's FITS_LDAC the first LDAC_OBJECTS. Units in names of CSV
+        columns, as in ``flux [Jy]``, become the columns', and the PARAMs of a VOTable its metadata. If a CSV file names its columns
+        in its last comment, as PyBDSF's do, those names are used.
 
     Returns
     -------
@@ -137,13 +139,17 @@ def read_catalog(path: str | os.PathLike[str]) -> Any:
     ...     fp.read_catalog(os.path.join(folder, "c.csv")).colnames
     ['x', 'y']
     """
+    path, table_of = bracketed(path)
     kind = called(path, *_KINDS)
     if kind is None or kind == "regions":
         endings = ", ".join(suffixes(*(word for word in _KINDS if word != "regions")))
         raise ArgumentError("path", repr(os.fspath(path)), f"a catalogue whose name ends in one of {endings}")
+    if table_of is not None and kind != "fits":
+        raise ArgumentError("path", repr(f"{path}[{table_of}]"), "brackets behind the name of a FITS file only")
     existing_file(os.fspath(path), "a catalogue")
     from astropy.table import Table
 
+    told = ""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -155,12 +161,17 @@ def read_catalog(path: str | os.PathLike[str]) -> Any:
                 _check_width(path)
                 if (commented := from_commented(path)) is not None:
                     return commented
-            table = Table.read(path, format={"ecsv": "ascii.ecsv", "csv": "ascii.csv"}.get(kind, kind))
+            if kind == "fits":
+                table, told = from_fits(path, table_of)
+            else:
+                table = Table.read(path, format={"ecsv": "ascii.ecsv", "csv": "ascii.csv"}.get(kind, kind))
         except (MemoryError, ImportError, FootprintError):
             raise
         except Exception as error:
             # Parsers raise whatever they stumble over.
             raise FormatError(path, f"cannot be read as a catalogue ({' '.join(str(error).split())[:200]})") from error
+    if told:
+        warn(told)
     for name in table.colnames if kind == "csv" else ():
         found = re.fullmatch(r"(.+) \[(.+)\]", name)
         if found is not None:

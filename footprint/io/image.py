@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +18,7 @@ from footprint.io.beams import own_beam
 from footprint.io.formats import Planes, format_of, is_stored
 from footprint.io.frames import Frames, check_out, existing_file, reading, row_range
 from footprint.io.image_writer import ImageWriter, check_image, create_image
-from footprint.io.kinds import called, checked
+from footprint.io.kinds import bracketed, called, checked
 from footprint.io.picture import is_picture
 from footprint.io.raw import RawFrames
 from footprint.io.scale import Scale
@@ -218,13 +217,11 @@ def open_image(
 def open_planes(path: str | os.PathLike[str], extension: int | str | None = None) -> tuple[str, Frames, tuple[int, ...], Any]:
     """Open a file of images as `open_image` does: its name, planes, shape without axes of length 1 in front, and header."""
     name, dataset = checked(path), ""
-    if not Path(name).exists():
-        found = re.fullmatch(r"(.+)\[([^][/]+)\]", name)
-        if found and extension is None:
-            name, word = found.groups()
-            extension = int(word) if word.isdecimal() else word
-        elif ":/" in name:
-            name, _, dataset = name.rpartition(":")
+    plain, word = bracketed(path)
+    if word is not None and extension is None:
+        name, extension = plain, word
+    elif not Path(name).exists() and ":/" in name:
+        name, _, dataset = name.rpartition(":")
     if not is_stored(name):
         existing_file(name, "an image")
     frames, shape, header = _open_planes(name, dataset, extension)

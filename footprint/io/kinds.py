@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from footprint.errors import ArgumentError
@@ -42,6 +43,16 @@ def checked(path: object) -> str:
     if not isinstance(path, str | os.PathLike):
         raise ArgumentError("path", kind_of(path), "the name of a file")
     return os.fspath(path)
+
+
+def bracketed(path: str | os.PathLike[str]) -> tuple[str, int | str | None]:
+    """A file's name, and the extension in brackets behind it, None without: a file that is there has its name as it is."""
+    name = checked(path)
+    found = None if Path(name).exists() else re.fullmatch(r"(.+)\[([^][/]+)\]", name)
+    if found is None:
+        return name, None
+    name, word = found.groups()
+    return name, int(word) if word.isdecimal() else word
 
 
 def suffixes(*kinds: str) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._places import SIZES, named, sky_columns
+from footprint.api._foreign import pixel_columns, sky_columns, widths_in
 from footprint.errors import ArgumentError
 
 # What calls a source in catalogues of others.
@@ -18,19 +18,20 @@ def regions(table: Any) -> str:
     names = {name.lower(): name for name in table.colnames}
     pair = sky_columns(table)
     sky = pair is not None
-    if not sky and not ("x" in names and "y" in names):
+    pixels_of = None if sky else pixel_columns(table)
+    if not sky and pixels_of is None:
         fix = "rename those that are, with table.rename_columns(...)"
         raise ArgumentError("table", f"columns {', '.join(table.colnames)}", "columns ra and dec, or x and y, to draw regions", fix)
     frame = str(table.meta.get("frame", "icrs")).lower() if sky else "image"
     places = ("ra", "dec") if sky else ("x", "y")
-    first, second = (_plain(table, n, "deg" if sky else "") for n in pair or (names["x"], names["y"]))
+    first, second = (_plain(table, n, "deg" if sky else "") for n in pair or (pixels_of or ((), 0))[0])
     pixels = _plain(table, names["npix"], "") if "npix" in names else np.full(len(table), 9.0)
     radius = np.maximum(np.sqrt(pixels / np.pi), 1.5)
     lines = ["# Region file format: DS9 version 4.1", 'global color=green width=1 font="helvetica 9 normal roman"', frame]
     called = next((names[name] for name in _CALLED if name in names), None)
     label = np.arange(1, len(table) + 1) if called is None else table[called]
     # DS9 counts pixels from 1; a radius in pixels is right in every frame only with the unit i.
-    shift = 0 if sky else 1
+    shift = 0 if pixels_of is None else 1 - pixels_of[1]
     fitted = _fitted(table, names, places, pair) if frame in ("icrs", "image") else np.full((len(table), 5), np.nan)
     mark = '"' if sky else ""
     for a, b, r, text, (x, y, major, minor, angle) in zip(first, second, radius, label, fitted):
@@ -52,11 +53,12 @@ def _fitted(table: Any, names: dict[str, str], places: tuple[str, ...], pair: tu
     wanted = [f"fit_{name}" for name in (*places, *(("major", "minor", "pa") if sky else ("a", "b", "theta")))]
     columns = [names[name] for name in wanted if name in names]
     if len(columns) < len(wanted):
-        sizes = named(table, SIZES) if sky and "npix" not in names else None
-        columns = [*(pair or ()), *sizes] if sizes is not None else []
-    if not columns:
-        return np.full((len(table), 5), np.nan)
-    found = np.stack([_plain(table, name, unit) for name, unit in zip(columns, units)], 1)
+        widths = widths_in(table) if sky and "npix" not in names else None
+        if widths is None:
+            return np.full((len(table), 5), np.nan)
+        found = np.concatenate([np.stack([_plain(table, name, "deg") for name in pair or ()], 1), widths.found], 1)
+    else:
+        found = np.stack([_plain(table, name, unit) for name, unit in zip(columns, units)], 1)
     if sky:
         # From west, where north is up and east to the left, counterclockwise.
         found[:, 4] += 90

@@ -43,7 +43,7 @@ MUTANTS = [
         "degrees of PyBDSF are arcseconds",
     ),
     Mutant(
-        "footprint/api/_places.py",
+        "footprint/api/_foreign.py",
         "there = spelt.keys() - several",
         "there = spelt.keys()",
         ("tests/unit/test_foreign_catalogues.py::test_places_of_a_join_may_be_eithers",),
@@ -83,5 +83,33 @@ MUTANTS = [
         "tie=None)",
         ("tests/backend/test_elongated.py::test_errors_on_the_sky_are_those_of_both_axes_together",),
         "on the sky both errors of a slanted source are independent",
+    ),
+    Mutant(
+        "footprint/api/_foreign.py",
+        "if not own and",
+        "if False and",
+        ("tests/unit/test_foreign_catalogues.py::test_angles_of_sep_are_radians",),
+        "SEP's angles are read as degrees",
+    ),
+    Mutant(
+        "footprint/api/_foreign.py",
+        "return None if pair is None else (pair, 1)",
+        "return None if pair is None else (pair, 0)",
+        ("tests/unit/test_foreign_catalogues.py::test_shapes_by_the_names_of_sextractor_and_photutils",),
+        "SExtractor's first pixel is 0",
+    ),
+    Mutant(
+        "footprint/api/_foreign.py",
+        "found[:, :2] *= size",
+        "pass",
+        ("tests/unit/test_foreign_catalogues.py::test_spreads_of_sextractor_on_the_sky_are_standard_deviations_in_degrees",),
+        "SExtractor's standard deviations are full widths",
+    ),
+    Mutant(
+        "footprint/io/fits_tables.py",
+        "[i for i, name in tables.items() if name == _SOURCES] or list(tables)",
+        "list(tables)",
+        ("tests/unit/test_foreign_catalogues.py::test_of_fits_ldac_the_sources_are_read",),
+        "a header's cards are a catalogue",
     ),
 ]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from astropy import units as u
 from astropy.coordinates import SkyCoord
+from astropy.io import fits
 from astropy.table import Column, QTable, Table
 from astropy.time import Time
 
@@ -143,3 +144,115 @@ def test_objects_without_words_are_named(tmp_path):
         fp.write_catalog(table, tmp_path / "c.csv")
     assert not list(tmp_path.iterdir())
     fp.write_catalog(Table({"id": Column([1])}), tmp_path / "c.csv")
+
+
+def elongated():
+    """Two slanted Gaussians, and where they are."""
+    y, x = np.indices((60, 80))
+    image, places = np.zeros((60, 80)), [(25.0, 20.0, 30.0), (55.0, 40.0, -60.0)]
+    for x0, y0, degrees in places:
+        c, s = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+        u, v = (x - x0) * c + (y - y0) * s, (y - y0) * c - (x - x0) * s
+        image += 50 * np.exp(-0.5 * ((u / 4) ** 2 + (v / 1.5) ** 2))
+    return image, places
+
+
+def fluxes(image, table, **options):
+    found = fp.measure_at(image, table, shapes="catalogue", background=0, noise=1, device="cpu", **options)
+    return found["fit_flux"] / (2 * np.pi * 4 * 1.5 * 50)
+
+
+@pytest.mark.parametrize("kind", ["array", "table", "in degrees"])
+def test_angles_of_sep_are_radians(kind):
+    """Read as degrees, slanted sources were fitted with level shapes."""
+    sep = pytest.importorskip("sep")
+    image, _ = elongated()
+    found = sep.extract(image, 5, err=1.0)
+    table = found if kind == "array" else Table(found)
+    if kind == "in degrees":
+        table["theta"] = np.degrees(table["theta"])
+    # Moments above a threshold are smaller than the Gaussian's.
+    table["a"], table["b"] = 4.0, 1.5
+    assert len(table) == 2 and np.allclose(fluxes(image, table), 1, rtol=0.01)
+
+
+def test_angles_without_a_unit_are_degrees_in_other_tables():
+    image, places = elongated()
+    table = Table(np.array([(x, y, 4.0, 1.5, theta) for x, y, theta in places]), names=("x", "y", "a", "b", "theta"))
+    assert np.allclose(fluxes(image, table), 1, rtol=0.01)
+
+
+@pytest.mark.parametrize(
+    ("names", "first", "unit"),
+    [
+        ("X_IMAGE Y_IMAGE A_IMAGE B_IMAGE THETA_IMAGE", 1, None),
+        ("XWIN_IMAGE YWIN_IMAGE AWIN_IMAGE BWIN_IMAGE THETAWIN_IMAGE", 1, "deg"),
+        ("x_centroid y_centroid semimajor_axis semiminor_axis orientation", 0, "deg"),
+        ("xcentroid ycentroid semimajor_sigma semiminor_sigma orientation", 0, "deg"),
+        ("x_fit y_fit a b theta", 0, None),
+        ("xcenter ycenter a b theta", 0, None),
+    ],
+)
+def test_shapes_by_the_names_of_sextractor_and_photutils(tmp_path, names, first, unit):
+    image, places = elongated()
+    rows = np.array([(x + first, y + first, 4.0, 1.5, theta) for x, y, theta in places])
+    table = Table(rows, names=names.split())
+    table[table.colnames[4]].unit = unit
+    assert np.allclose(fluxes(image, table), 1, rtol=0.01)
+    fp.write_catalog(table, tmp_path / "c.reg")
+    assert "(26.00000000,21.00000000," in (tmp_path / "c.reg").read_text()
+
+
+@pytest.mark.parametrize("sky", ["j2000", "sky"])
+def test_spreads_of_sextractor_on_the_sky_are_standard_deviations_in_degrees(tmp_path, image, wanted, sky):
+    size = np.sqrt(8 * np.log(2)) * 3600
+    table = Table({"X_WORLD": PLACES["ra"], "Y_WORLD": PLACES["dec"], "A_WORLD": [12 / size] * 2, "B_WORLD": [8 / size] * 2})
+    table[f"THETA_{sky.upper()}"] = [20.0] * 2
+    found = fp.measure_at(image, table, shapes="catalogue", header=SKY, device="cpu")
+    assert np.allclose(found["fit_flux"], wanted, rtol=1e-4)
+    fp.write_catalog(table, tmp_path / "c.reg")
+    assert 'ellipse(10.00100000,-30.00000000,6",4",110.000)' in (tmp_path / "c.reg").read_text()
+
+
+def test_a_column_of_coordinates_says_where(image, wanted):
+    """As photutils' sky_centroid does, beside pixels of its own image."""
+    table = QTable({"x_centroid": [1.0, 2.0], "y_centroid": [1.0, 2.0], "sky_centroid": SkyCoord(*PLACES.values(), unit="deg")})
+    assert np.allclose(fp.measure_at(image, table, header=SKY, device="cpu")["fit_flux"], wanted, rtol=1e-9)
+    with pytest.raises(fp.ArgumentError, match="ra and dec, and an image without a WCS"):
+        fp.measure_at(image, table["sky_centroid",], shapes=(2, 2, 0), device="cpu")
+
+
+def test_columns_that_say_nothing_are_listed(image):
+    with pytest.raises(fp.ArgumentError, match=r"\(col, row\).*\('ra', 'dec'\)\), or to \('x', 'y'\) if they count pixels"):
+        fp.measure_at(image, Table({"col": [1.0], "row": [2.0]}), header=SKY, device="cpu")
+    with pytest.raises(fp.ArgumentError, match=r"'catalogue', and a table with x, y, fwhm"):
+        fp.measure_at(image, Table({"x": [1.0], "y": [2.0], "fwhm": [2.0]}), shapes="catalogue", header=SKY, device="cpu")
+
+
+def ldac(path, chips=1):
+    hdus = [fits.PrimaryHDU()]
+    for k in range(chips):
+        hdus.append(fits.BinTableHDU(Table({"Field Header Card": ["x" * 80]}), name="LDAC_IMHEAD"))
+        hdus.append(fits.BinTableHDU(Table({"X_IMAGE": [3.0 + k], "Y_IMAGE": [4.0]}), name="LDAC_OBJECTS"))
+    fits.HDUList(hdus).writeto(path)
+
+
+def test_of_fits_ldac_the_sources_are_read(tmp_path, recwarn):
+    """The table before them holds a header's cards."""
+    ldac(tmp_path / "c.fits")
+    assert fp.read_catalog(tmp_path / "c.fits").colnames == ["X_IMAGE", "Y_IMAGE"] and not len(recwarn)
+    for word in ("LDAC_OBJECTS", "ldac_objects", "2"):
+        assert fp.read_catalog(f"{tmp_path / 'c.fits'}[{word}]").colnames == ["X_IMAGE", "Y_IMAGE"]
+    assert fp.read_catalog(f"{tmp_path / 'c.fits'}[1]").colnames == ["Field Header Card"]
+    with pytest.raises(fp.FormatError, match=r"has no table SCI.*LDAC_IMHEAD, LDAC_OBJECTS"):
+        fp.read_catalog(f"{tmp_path / 'c.fits'}[SCI]")
+    (tmp_path / "c.csv").write_text("x,y\n1,2\n")
+    with pytest.raises(fp.ArgumentError, match="brackets behind the name of a FITS file only"):
+        fp.read_catalog(f"{tmp_path / 'c.csv'}[1]")
+
+
+def test_of_several_chips_the_others_are_told(tmp_path):
+    ldac(tmp_path / "c.fits", chips=2)
+    with pytest.warns(UserWarning, match=r"of several tables LDAC_OBJECTS is read; .*\[NAME\]' reads another of 1, 3, 4"):
+        assert fp.read_catalog(tmp_path / "c.fits")["X_IMAGE"].tolist() == [3.0]
+    assert fp.read_catalog(f"{tmp_path / 'c.fits'}[4]")["X_IMAGE"].tolist() == [4.0]
