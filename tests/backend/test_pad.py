@@ -68,6 +68,16 @@ def test_odd_reflections_are_numpys_or_as_near_to_the_exact_ones_as_the_docstrin
 DTYPES = {"constant mean maximum": "f2 >f4 i2 i8", "linear_ramp median reflect": "f8 u1 >i4"}
 
 
+@pytest.mark.parametrize("mode", ["reflect", "edge", "wrap", "constant", "symmetric"])
+@pytest.mark.parametrize("width", [3, 40, 70_000])
+def test_lines_of_several_pieces_are_numpys(mode, width, rng):
+    """As threads take them; few samples beyond an end are looked up, many go by stretches."""
+    image = rng.integers(0, 1 << 20, (2, 100_003), dtype=np.int32)
+    for some in (image, image[0]):
+        around = ((0, 1), (width, width + 2))[-some.ndim :]
+        np.testing.assert_array_equal(fp.pad(some, around, mode, device="cpu"), np.pad(some, around, mode))
+
+
 @pytest.mark.parametrize(("mode", "dtype"), [(m, d) for ms, ds in DTYPES.items() for m in ms.split() for d in ds.split()])
 def test_dtypes(dtype, mode, device, rng):
     check((rng.random((6, 7)) * 90).astype(dtype), ((3, 4), (2, 5)), mode, device)

@@ -123,6 +123,20 @@ MUTANTS = [
         "a plan of direct sums is handed a column and a row",
     ),
     Mutant(
+        "footprint/kernels/pad/cpu_gather.py",
+        "_listed(target[stop:], source, places, run[0], after, fill)",
+        "_listed(target[stop:], source, places, 0, after, fill)",
+        ("tests/backend/test_pad.py::test_modes",),
+        "a row's end is padded as its start is",
+    ),
+    Mutant(
+        "footprint/kernels/pad/cpu_gather.py",
+        "begin + x0 + start - run[0]",
+        "begin + start - run[0]",
+        ("tests/backend/test_pad.py::test_lines_of_several_pieces_are_numpys",),
+        "every piece of a long line is its first",
+    ),
+    Mutant(
         "footprint/kernels/threshold/cpu.py",
         "float(middle) - background > level",
         "float(middle) - background >= level",

@@ -63,33 +63,69 @@ def _edge(target, source, x0, first, last, how, positions, fill):
             step, many = 0, last - k
         elif how[0] != _LISTED and (step == 1 or step == -1):
             many = min(last - k, how[3] - how[2] - x if step == 1 else x + how[2] + 1)
-        for j in range(many):
-            target[k + j] = source[x + j * step] if x >= 0 else fill
+        # A loop each that a processor can go through by vectors; an index that may be negative would keep it from that.
+        part = target[k : k + many]
+        if x < 0 or step == 0:
+            value = source[x] if x >= 0 else fill
+            for j in range(many):
+                part[j] = value
+        elif step == 1:
+            copy(part, source[x : x + many])
+        else:
+            for j in range(many):
+                part[j] = source[np.uintp(x - j)]
         k += many
 
 
 @plain(cache=True, nogil=True)
+def _listed(target, source, places, first, count, fill):
+    """Outputs that come from places found before."""
+    for k in range(count):
+        place = places[first + k]
+        target[k] = source[place] if place >= 0 else fill
+
+
+@plain(cache=True, nogil=True)
 def gather(image, out, how_z, how_y, how_x, planes, rows, columns, run, fill, from_unit, to_unit):
-    """Pieces of rows: the longest stretch is copied, the others are gathered."""
+    """Pieces of rows: the longest stretch is copied, the others are gathered; those of short edges are looked up once."""
     height, width = out.shape[1:]
     pieces = (width + PIECE - 1) // PIECE
-    for unit in range(from_unit, to_unit):
-        line, x0 = unit // pieces, unit % pieces * PIECE
-        z, y = line // height, line % height
+    after = width - run[1]
+    short = pieces == 1 and run[0] + after <= THIN
+    places = np.empty(THIN, np.int64)
+    if short:
+        for k in range(run[0] + after):
+            places[k] = _at(k if k < run[0] else run[1] + k - run[0], how_x, columns)
+    line, piece = from_unit // pieces, from_unit % pieces
+    z, y = line // height, line % height
+    from_z = _at(z, how_z, planes) if from_unit < to_unit else -1
+    begin = _at(run[0], how_x, columns) if run[1] > run[0] else 0
+    for _ in range(from_unit, to_unit):
+        x0 = piece * PIECE
         target = out[z, y, x0 : min(x0 + PIECE, width)]
-        from_z, from_y = _at(z, how_z, planes), _at(y, how_y, rows)
+        from_y = _at(y, how_y, rows)
         if from_z < 0 or from_y < 0:
             for x in range(target.size):
                 target[x] = fill
-            continue
-        source = image[from_z, from_y]
-        start = min(max(run[0] - x0, 0), target.size)
-        stop = max(min(run[1] - x0, target.size), start)
-        _edge(target, source, x0, 0, start, how_x, columns, fill)
-        if stop > start:
-            x = _at(x0 + start, how_x, columns)
-            copy(target[start:stop], source[x : x + stop - start])
-        _edge(target, source, x0, stop, target.size, how_x, columns, fill)
+        else:
+            source = image[from_z, from_y]
+            start = min(max(run[0] - x0, 0), target.size)
+            stop = max(min(run[1] - x0, target.size), start)
+            if short:
+                _listed(target, source, places, 0, start, fill)
+                _listed(target[stop:], source, places, run[0], after, fill)
+            else:
+                _edge(target, source, x0, 0, start, how_x, columns, fill)
+                _edge(target, source, x0, stop, target.size, how_x, columns, fill)
+            if stop > start:
+                x = begin + x0 + start - run[0]
+                copy(target[start:stop], source[x : x + stop - start])
+        piece += 1
+        if piece == pieces:
+            piece, y = 0, y + 1
+        if y == height:
+            y, z = 0, z + 1
+            from_z = _at(z, how_z, planes) if z < out.shape[0] else -1
 
 
 @plain(cache=True, parallel=True, nogil=True)
