@@ -19,7 +19,7 @@ from footprint.backend.registry import device_limits
 from footprint.errors import ShapeError
 from footprint.kernels.common.borders import NONE
 from footprint.ops.base import Op
-from footprint.ops.branches import Branches, summed
+from footprint.ops.branches import Branches, star, summed
 from footprint.ops.coarse import coarse
 from footprint.ops.separable import AXES, Taps, in_lanes, lines, table
 from footprint.plan.plan import Plan
@@ -173,11 +173,17 @@ def _volume(sums: list[tuple[list[Weights], float]], spec: ArraySpec, outside: f
     """The sum of filters along all three axes, each of them as far as the farthest: so parts of a volume serve them all."""
     dims, dtype, first = AXES, spec.dtype, _longest(spec.shape, order)
     every = [w for some, _ in sums for w in some]
+    names = dict(zip(order or range(len(dims)), dims))
+    if all(len(some) == 1 for some, _ in sums):
+        alone = [(some[0], factor) for some, factor in sums]
+        arms = [Taps(names[w.axis], table(w.values * by, dtype), w.first, w.border, outside, repr(outside)) for w, by in alone]
+        if (found := star(arms, dims, first)) is not None:
+            return found
     ops: list[Op] = []
     for some, factor in sums:
         own = {w.axis: w for w in some}
         taps = []
-        for axis, name in zip(order or range(len(dims)), dims):
+        for axis, name in names.items():
             along = [w for w in every if w.axis == axis]
             lo, hi = max(-w.first for w in along), max(w.first + len(w.values) - 1 for w in along)
             mine = own.get(axis, Weights(axis, np.ones(1), 0, along[0].border))

@@ -72,8 +72,7 @@ def laplace(
     Parameters
     ----------
     axes : tuple of int, optional
-        Along which it is taken, all by default: (1, 2) of a stack of planes, (0, 1) of a picture (n_y, n_x, colours). Along all
-        three of a volume NaN reaches all neighbours, those across corners too.
+        Along which it is taken, all by default: (1, 2) of a stack of planes, (0, 1) of a picture (n_y, n_x, colours).
     input, output, mode, cval, memory, device
         As in `gaussian_filter`.
 

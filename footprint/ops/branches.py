@@ -140,6 +140,41 @@ class Branches(ImageFilter):
 
 
 @dataclass(frozen=True)
+class Star(ImageFilter):
+    """Three weights along each axis of a volume, each sum of the image itself; ``arms`` are in the order of ``dims``."""
+
+    arms: tuple[Taps, ...]
+    dims: str = "zyx"
+    leads: str = ""
+
+    def halo(self, axis: str) -> Reach:
+        """What lies beside a voxel."""
+        return next(taps.reach() for taps in self.arms if taps.axis == axis)
+
+    def flops(self, *specs: ArraySpec) -> float:
+        """A multiplication and an addition a tap."""
+        return 2.0 * specs[0].size * sum(len(taps.weights) for taps in self.arms)
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """Record the launch; a part lies where its window begins, and its borders are the volume's own."""
+        image, out = refs
+        kind = sum_dtype(image.spec.dtype)
+        x, weights = b.bring(image, dtype=kind), np.concatenate([taps.weights.array for taps in self.arms])
+        how: dict[str, Number] = {"cval": self.arms[0].cval}
+        with b.deliver(out, dtype=kind) as y:
+            for axis, taps in zip("zyx", self.arms):
+                how[f"{axis}0"], how[f"border_{axis}"] = taps.place(b, x, out)
+            b.launch("star", x, b.const(weights.astype(kind), "weights"), y, **how)
+
+
+def star(taps: list[Taps], dims: str, leads: str = "") -> Star | None:
+    """The operation for weights along one axis each, where those are the three axes of a volume, each with a voxel's neighbours."""
+    arms = {one.axis: one for one in taps}
+    alike = len(taps) == len(arms) == len(dims) == 3 and all(len(one.weights) == 3 and one.first == -1 for one in taps)
+    return Star(tuple(arms[axis] for axis in dims), dims, leads) if alike else None
+
+
+@dataclass(frozen=True)
 class Sum(Op):
     """The sum of ``n`` arrays of one shape and dtype."""
 

@@ -7,6 +7,7 @@ TRANSFORMS = "tests/backend/test_convolve_transforms.py::test_"
 MASKED = "tests/backend/test_convolve_masked.py::test_"
 MASKS = "tests/backend/test_convolve_masks.py::test_"
 BOXES = "tests/backend/test_box_sums.py::test_"
+STAR = "tests/backend/test_star.py::test_"
 
 MUTANTS = [
     Mutant(
@@ -135,6 +136,20 @@ MUTANTS = [
         "begin + start - run[0]",
         ("tests/backend/test_pad.py::test_lines_of_several_pieces_are_numpys",),
         "every piece of a long line is its first",
+    ),
+    Mutant(
+        "footprint/api/_lines.py",
+        "if (found := star(arms, dims, first)) is not None:",
+        "if (found := star(arms, dims, first)) is not None and not arms:",
+        (STAR + "a_nan_and_an_infinity_reach_the_six_beside_them_only",),
+        "a NaN reaches a volume's corners",
+    ),
+    Mutant(
+        "footprint/kernels/star/cpu.py",
+        "if min(up, low, front, back) >= 0 else left",
+        "if min(up, low, front) >= 0 else left",
+        (STAR + "volumes_of_any_shape_at_every_border",),
+        "behind a volume lies its first plane",
     ),
     Mutant(
         "footprint/kernels/threshold/cpu.py",
