@@ -88,7 +88,7 @@ ARGUMENTS = {
     # what comes first
     **dict.fromkeys(("image", "input", "array", "sinogram", "projections", "radios", "volume", "scan"), _FIRST),
     "path": "file filename file_name fname fn name out output_file outfile",
-    "matched_filter": "filter_kernel kernel psf",
+    "matched_filter": "filter_kernel filter_name kernel psf",
     "mask": "bad binary image in2 input kernel psf",
     # convolution, filters and borders
     "boundary": "borderType border border_mode mode pad_mode padding padding_mode",
@@ -119,17 +119,19 @@ ARGUMENTS = {
     "count": "index num num_features",
     "flood": "floodclip thresh_isl threshold_low",
     "maxiters": "iters iterations n_iter niter",
-    "min_area": "area_min min_pix min_size minarea minpix_isl n_pixels npixels",
-    "contrast": "deblend_cont deblend_mincont",
+    "min_area": "area_min min_pix min_size minarea minpix_isl n_pixels npixels detect_minarea",
     "noise": "err error err_map noise_map rms rms_map std",
-    "background": "background_map bkg bkg_map bkgann mean_map sky",
+    "background": "background_map bkg bkg_map mean_map sky",
+    "annulus": "bkgann sky_annulus",
     "filter_size": "back_filtersize fw",
     "kappa": "sigma sigma_clip",
     "box": "back_size box_size bw rms_box",
     "target": "beam bmaj major new_beam target_beam targetres",
     "header": "beam hdr meta wcs",
     "positions": "catalog catalogue coords x_y xy xycen",
-    "radii": "aperture apertures r radius",
+    "radii": "aperture apertures phot_apertures r radius",
+    "apertures": "phot_apertures",
+    "kron": "phot_autoparams",
     "level": "cut sigma thresh threshold",
     "threshold": "dif level",
     # tomography
@@ -165,6 +167,11 @@ _THREADS = "threads are set by the environment's FOOTPRINT_THREADS"
 _BLANK = "give a numpy.ma array, or put numpy.nan where the image is masked: such pixels are left out"
 _SIGMAS = "sigma= is in multiples of the noise; for an absolute threshold t give sigma=5, background=0 and noise=t/5"
 _ERROR = "noise= is what sigma= is a multiple of, too; an error of fluxes alone is not taken"
+_WEIGHT = "weight= leaves out where it is not above 0; of an inverse variance w the noise is noise=1/numpy.sqrt(w)"
+_EXTENSION = "an extension is named in brackets, as in 'FILE.fits[SCI]'; footprint.open_image('FILE.fits[SCI]') opens it"
+_PHOTONS = "errors are of the noise, without the photons of sources; add them as numpy.hypot(err, sqrt(max(flux, 0) / gain))"
+_CONTRAST = "that is contrast= here, 0.002 unless given; SEP's and SExtractor's is 0.005"
+_CLEAN = "nothing is cleaned away afterwards: reliability= is for noise, contrast= for parts of one source"
 _FILLED = 'labels= takes an array that is filled, numpy.empty(image.shape, "int32")'
 _LEVELS = "deblend=True looks at all levels at once; by how much a part must stand out is contrast="
 _SUM = "no mask is normalised: divide it by its sum"
@@ -202,7 +209,15 @@ NOTES = {
     ("count", "index"): "all labels to count= are measured",
     ("strict", "cenfunc"): "bounds lie about the median",
     ("strict", "stdfunc"): "bounds go by the standard deviation",
-    **{(has, word): _BLANK for has in ("strict", "robust") for word in ("coverage_mask", "mask", "masked")},
+    **{("strict", word): _BLANK for word in ("coverage_mask", "mask", "masked")},
+    **{("blank mask", word): "that is mask= here" for word in ("coverage_mask", "flag_image", "masked")},
+    **{("blank weight", word): _WEIGHT for word in ("inverse_variance", "ivar", "weight_image", "weight_map", "weights", "wht")},
+    **{
+        (has, word): _EXTENSION
+        for has in ("blank", "boundary", "radii")
+        for word in ("ext", "extension", "extname", "hdu", "hdunum")
+    },
+    **{(has, word): _PHOTONS for has in ("blank", "radii") for word in ("egain", "gain")},
     ("strict", "axis"): "all of the image is clipped at once",
     ("strict", "sigma_lower"): "bounds lie sigma= to either side",
     ("strict", "sigma_upper"): "bounds lie sigma= to either side",
@@ -211,7 +226,9 @@ NOTES = {
     ("truncate", "ksize"): "radius= is (ksize - 1) / 2",
     ("truncate", "fwhm"): "sigma= is the width at half of the peak divided by 2.3548",
     ("connectivity", "return_num"): "labels and count are always given",
-    **{("flood", word): _SIGMAS for word in ("thresh", "threshold")},
+    **{("flood", word): _SIGMAS for word in ("analysis_thresh", "detect_thresh", "thresh", "threshold")},
+    **{("contrast", word): _CONTRAST for word in ("deblend_cont", "deblend_mincont")},
+    ("contrast", "clean"): _CLEAN,
     **{("flood noise", word): _ERROR for word in ("err", "error")},
     ("flood noise", "var"): "noise= is its square root",
     **{("flood progress", word): _FILLED for word in ("seg", "segm", "segmentation", "segmentation_image", "segmentation_map")},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,11 +12,12 @@ import numpy as np
 from footprint.api._arrays import Array, Memory, limits_and_budget, on_host
 from footprint.api._axes import without_ones
 from footprint.api._image import Image, see
-from footprint.api._units import unmasked
+from footprint.api._units import first_of, unmasked
 from footprint.dtypes import kernel_dtype, native
 from footprint.errors import ArgumentError, ShapeError, choose
 
 BLANKS = ("auto", "nan", "zero", "none")
+PADDED = "zeros mean no data here, as the image is padded with them; blank='nan' measures them"
 
 # Pixels looked at together while rows are blanked; rows a search for zeros looks at, and how many of their pixels together.
 _PIECE, _ROWS, _LOOK = 1 << 16, 16, 1 << 13
@@ -49,7 +51,7 @@ def unwrap(image: Any, name: str = "image") -> Pixels:
         return Pixels(image.value, unit=image.unit)
     kinds = [f"{kind.__module__}.{kind.__name__}" for kind in type(image).__mro__]
     if any(kind.startswith("astropy.io.fits.hdu.") and kind.endswith(".HDUList") for kind in kinds):
-        raise ArgumentError(name, "an HDUList", "one of its HDUs", "give hdus[0], or footprint.open_image(path)")
+        raise ArgumentError(name, "an HDUList", "one of its HDUs", f"give {first_of(image)}, or footprint.open_image(path)")
     if any(kind.startswith("astropy.nddata.") and kind.endswith(".NDData") for kind in kinds):
         header = image.meta if len(image.meta) else None
         inner = unwrap(image.data, name)
@@ -57,8 +59,20 @@ def unwrap(image: Any, name: str = "image") -> Pixels:
         return Pixels(data, header, image.unit or inner.unit, image.wcs, mask)
     if any(kind.startswith("astropy.io.fits.hdu.") for kind in kinds) and hasattr(image, "header"):
         fix = "open_image(path, plane=...) opens one plane, and hdu.data[...] together with header=hdu.header is one"
-        return Pixels(without_ones(image.data, name, fix), image.header)
+        data = image.data
+        if data is None:
+            raise ArgumentError(
+                name, "an HDU that holds a header alone", "one with an image", "give another of the file's, as hdus[1]"
+            )
+        return Pixels(without_ones(data, name, fix), image.header)
     return Pixels(image)
+
+
+def plain_of(image: Any, name: str, cube: bool = False) -> Any:
+    """The pixels of a FITS HDU, all of a ``cube``; anything else as it is."""
+    if getattr(image, "header", None) is None or hasattr(image, "read"):
+        return image
+    return image.data if cube and image.data is not None else unwrap(image, name).data
 
 
 class Blanked:
@@ -149,7 +163,10 @@ def blanked(image: Image, blank: str, masks: dict[str, Any], device: str = "cpu"
         # `numpy.ma` has a word of its own where nothing is masked.
         if mask is None or mask is np.False_:
             continue
-        one = see(mask, name)
+        if isinstance(mask, str | os.PathLike):
+            fix = "open it: footprint.open_image(...) takes a file's name, also of an extension, as 'FILE.fits[DQ]'"
+            raise ArgumentError(name, f"the name {os.fspath(mask)!r}", "an array, or an open image", fix)
+        one = see(plain_of(mask, name), name)
         if one.spec.shape != image.spec.shape:
             raise ShapeError(name, f"shape {one.spec.shape}", f"the image's {image.spec.shape}")
         seen.append((one, name == "weight"))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from footprint.api._blank import PADDED
 from footprint.api._errors import noise_of_both, stretch_centres
 from footprint.api._fit import describe_fits
 from footprint.api._header import doubtful_beam
@@ -101,7 +102,7 @@ def catalogue(
     meta |= {name: told_by[name] for name in ("contrast", "prominence", "prominence_beamed", *BEAMED) if name in told_by}
     meta |= search.tell()
     columns = Columns(found, {"theta": "deg"}, meta=meta)
-    told = ["zeros mean no data here, as the image is padded with them; blank='nan' measures them"] if padded else []
+    told = [PADDED] if padded else []
     told += _doubtful(noise, search.levels is None, sky.beam_area, search.image.spec.size)
     told += sky.describe(columns)
     describe_fits(columns, sky)

@@ -25,6 +25,12 @@ def is_masked_array(array: Any) -> bool:
     return "numpy.ma" in sys.modules and isinstance(array, np.ma.MaskedArray)
 
 
+def first_of(hdus: Any) -> str:
+    """How the first HDU of a list that has an image is called."""
+    has = (i for i, hdu in enumerate(hdus) if getattr(hdu, "is_image", False) and len(hdu.shape) > 1)
+    return f"hdus[{next(has, 0)}]"
+
+
 def unmasked(array: Any) -> tuple[Any, Any]:
     """An array without its mask, and the mask, of NumPy's masked arrays and astropy's; None where it has none."""
     if is_masked_array(array):
@@ -120,7 +126,7 @@ def refuse_parts(array: Any, name: str, mask: str = "filled where its .mask is s
     """
     kind: Any = type(array)
     if _is_of(kind, "astropy.io.fits.hdu.hdulist"):
-        raise ArgumentError(name, "an HDUList", "the array of one of its HDUs", "give hdus[0].data")
+        raise ArgumentError(name, "an HDUList", "the array of one of its HDUs", f"give {first_of(array)}.data")
     if _is_of(kind, "astropy.nddata.nduncertainty"):
         deviation = getattr(array, "uncertainty_type", "std") == "std" or name != "noise"
         way = ".array" if deviation else ".represent_as(astropy.nddata.StdDevUncertainty).array"

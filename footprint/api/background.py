@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from footprint.api._arrays import Array, Memory, described, finished, output, shared, where
-from footprint.api._blank import blanked, unwrap, without_pixels
+from footprint.api._blank import PADDED, blanked, check_blank, unwrap, without_pixels
 from footprint.api._call import call, planned
 from footprint.api._image import foretold, from_file, host, see
 from footprint.api._sky import sky_of
-from footprint.errors import ArgumentError, flag
+from footprint.errors import ArgumentError, flag, warn
 from footprint.ops.mesh import Cells, Paint
 from footprint.ops.pipeline import Pipeline, Stage
 from footprint.ops.sigma_clip import check_positive
@@ -27,6 +27,9 @@ def background(
     filter_size: int = 3,
     kappa: float = 3.0,
     robust: bool = True,
+    blank: str = "auto",
+    mask: Any = None,
+    weight: Any = None,
     header: Mapping[str, Any] | None = None,
     out: tuple[Any, Any] | None = None,
     memory: Memory = None,
@@ -54,6 +57,8 @@ def background(
         Half width of the clip, in standard deviations.
     robust : bool
         False takes the clip's standard deviation and mode (2.5 median - 1.5 mean; in skewed cells the median), as SExtractor does.
+    blank, mask, weight
+        Which pixels have no data, as in `find_sources`.
     header : mapping, optional
         FITS header of the image, for the beam; an image from a file, or an HDU, brings its own.
     out : tuple of two arrays (n_y, n_x), optional
@@ -87,7 +92,8 @@ def background(
     """
     held = unwrap(image)
     plain = see(held.data)
-    seen, _ = blanked(plain, "nan", {"image's mask": held.mask})
+    masks = {"mask": mask, "image's mask": held.mask, "weight": weight}
+    seen, padded = blanked(plain, check_blank(blank), masks, plain.where(device), memory)
     sky = sky_of(plain.file, held.header if header is None else header, held.unit, held.wcs)
     op = maps_of(cells_of(box, filter_size, kappa, robust, sky.beam_area))
     specs = op.out_specs(seen.spec)
@@ -102,6 +108,8 @@ def background(
     call("background", op, [seen.face], targets, plain.where(device), memory, on_plan=on_plan)
     if np.isnan(float(targets[1].data[0, 0])):
         raise without_pixels(seen)
+    if padded:
+        warn(PADDED)
     return finished(targets[0], given[0]), finished(targets[1], given[1])
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from footprint.api._arrays import Memory, described, receive, where
+from footprint.api._blank import plain_of
 from footprint.api._call import Face, Stream, call, planned
 from footprint.api._image import foretold
 from footprint.api._shapes import NAMES, shapes
@@ -51,9 +52,9 @@ def measure(image: Any, labels: Any, count: int | None = None, *, memory: Memory
 
     Parameters
     ----------
-    image : array (n_y, n_x)
+    image : array (n_y, n_x), or a FITS HDU
         Real numbers of any dtype.
-    labels : integer array (n_y, n_x)
+    labels : integer array (n_y, n_x), or a FITS HDU
         0 outside islands; see `label`.
     count : int, optional
         Labels 1 to count are measured; by default up to the largest label.
@@ -82,7 +83,7 @@ def measure(image: Any, labels: Any, count: int | None = None, *, memory: Memory
     >>> float(table["flux"][0]), float(table["x"][0])
     (4.0, 0.75)
     """
-    source, ids = receive(image, "image"), receive(labels, "labels")
+    source, ids = receive(plain_of(image, "image"), "image"), receive(plain_of(labels, "labels"), "labels")
     if np.dtype(ids.data.dtype).kind not in "iu":
         raise ShapeError("labels", f"dtype {ids.data.dtype}", "integers, as `label` gives")
     if ids.spec.size and not np.can_cast(ids.data.dtype, np.int32):

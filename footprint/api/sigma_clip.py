@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from footprint.api._arrays import Memory, described, where
-from footprint.api._blank import blanked, without_pixels
+from footprint.api._blank import blanked, plain_of, without_pixels
 from footprint.api._call import call, planned
 from footprint.api._image import Image, foretold, from_file, host, see
 from footprint.api._recall import looks, recall, remember, replay
@@ -64,7 +64,7 @@ def sigma_clip(
 
     Parameters
     ----------
-    image : array of any shape, or an open image with ``read(rows, out)``
+    image : array of any shape, a FITS HDU, or an open image with ``read(rows, out)``
         Real numbers of any dtype, byte order and strides; with more than two axes on a device, C-contiguous. Not copied; if kernels
         cannot read it in place, blocks of rows are copied. Masked pixels of a masked array are left out, like NaN.
     sigma : float
@@ -102,6 +102,7 @@ def sigma_clip(
     # One without a finite pixel goes on to the error.
     if known is not None and replay(known, [image], [stats, counts]) and counts[COUNT]:
         return clip_of(stats, counts, None)
+    image = plain_of(image, "image", cube=True)
     refuse_parts(image, "image", "with numpy.nan where its .mask is set")
     pixels, mask = unmasked(image)
     seen = see(pixels, flat=True)

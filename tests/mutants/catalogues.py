@@ -112,4 +112,18 @@ MUTANTS = [
         ("tests/unit/test_foreign_catalogues.py::test_of_fits_ldac_the_sources_are_read",),
         "a header's cards are a catalogue",
     ),
+    Mutant(
+        "footprint/api/background.py",
+        "blanked(plain, check_blank(blank), masks,",
+        'blanked(plain, "nan", masks,',
+        ("tests/unit/test_hdus.py::test_maps_of_a_padded_image_are_those_of_its_search",),
+        "zeros around a mosaic are sky",
+    ),
+    Mutant(
+        "footprint/api/_units.py",
+        "next(has, 0)",
+        "0",
+        ("tests/unit/test_hdus.py::test_of_a_file_the_hdu_with_an_image_is_named",),
+        "a header alone is called an image",
+    ),
 ]
