@@ -83,7 +83,8 @@ def measure_at(
         fit_theta, or a, b, theta (in radians in a table of SEP's, known by its other columns), or SExtractor's and photutils'. By
         default all have the beam's shape.
     apertures, annulus
-        Also sum over discs around the positions, as in `find_sources`.
+        Also sum over discs around the positions, as in `find_sources`. Without shapes and without a beam these are all that is
+        measured, and the table has no columns of fits.
     kappa, blank, mask, weight, header, background, noise, box, filter_size
         As in `find_sources`.
     memory : str, int or float, optional
@@ -140,14 +141,22 @@ def measure_at(
     ins += [host(one) for one in _tables(at, op.capacity)] if light is not None else []
     outs = _outs(op, levels, light, seen.spec.shape, stats, len(at), columns)
     call("measure_at", steps, ins, outs, plain.where(device), memory, on_plan=on_plan)
+    if own is None and not op.beam:
+        columns = {name: one for name, one in columns.items() if name.startswith("aper")}
     return _table(positions, at, columns, fits, sky, levels, light, stats, "zero" if padded else blank)
 
 
 def _held(count: int, sky: Sky, wide: float | None, light: Photometry | None) -> Held:
-    """What is solved, with windows for the beam's shape, or for Gaussians so ``wide``."""
+    """What is solved, with windows for the beam's shape, or for Gaussians so ``wide``; nothing where light is summed alone."""
     beam = sky.inverse_beam
     if wide is None and not beam:
-        raise ArgumentError("shapes", "none", "an image whose header has the beam and the pixel size", "give a, b and theta")
+        if light is None:
+            wanted, fix = (
+                "an image whose header has the beam and the pixel size",
+                "give a, b and theta, or apertures to sum over alone",
+            )
+            raise ArgumentError("shapes", "none", wanted, fix)
+        wide = 1.0
     wide, within = widest(beam) if wide is None else wide, BEAMED if beam else UNBEAMED
     given = _GIVEN + (_SUMMED if light is not None else 0)
     return Held(max(count, 1), window(wide, within), within, far_of(max(wide, 1.0)), beam, given=given)
@@ -157,10 +166,12 @@ def _fits(at: np.ndarray, own: np.ndarray | None, op: Held) -> np.ndarray:
     """The table of fits that is held."""
     fits = np.full((op.capacity, COLUMNS), np.nan)
     fits[: len(at), X], fits[: len(at), Y] = at[:, 0], at[:, 1]
-    if own is None:
+    if own is None and not op.beam:
+        shape: Any = (math.nan,) * 3
+    elif own is None:
         yy, yx, xx = covariance(op.beam)
         mean, half = (xx + yy) / 2, math.hypot((xx - yy) / 2, yx)
-        shape: Any = math.sqrt(mean + half), math.sqrt(max(mean - half, 0.0)), math.degrees(math.atan2(yx, (xx - yy) / 2)) / 2
+        shape = math.sqrt(mean + half), math.sqrt(max(mean - half, 0.0)), math.degrees(math.atan2(yx, (xx - yy) / 2)) / 2
     else:
         shape = own.T
     for column, value in zip((MAJOR, MINOR, THETA), shape):
@@ -204,9 +215,10 @@ def _table(
     area, parts = np.empty(n), [slice(first, min(first + _ROWS, n)) for first in range(0, n, _ROWS)]
     for rows in parts:
         area[rows] = areas([fits[rows, one] for one in (MAJOR, MINOR, THETA)], np.zeros(3), ())
-    found = with_fluxes(columns, area)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        found["snr"] = found["fit_peak"] / found["fit_peak_err"]
+    found = with_fluxes(columns, area) if "fit_peak" in columns else columns
+    if "fit_peak" in found:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found["snr"] = found["fit_peak"] / found["fit_peak_err"]
     placed = {"x": at[:, 0].copy(), "y": at[:, 1].copy()}
     if sky.wcs is not None:
         world = np.empty((2, n))

@@ -58,8 +58,8 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--shapes",
             default=None,
-            metavar="WORD",
-            help="With --at: catalogue takes the shapes listed there; otherwise every source has the beam's.",
+            metavar="WORD|A,B,THETA",
+            help="With --at: catalogue takes the shapes listed there; numbers are those of all; otherwise they are the beam's.",
         ),
         click.option(
             "--at",
@@ -239,8 +239,8 @@ def _brightest(table: Any, rows: int = 20) -> str:
 
     forms = {"label": None, "x": ".2f", "y": ".2f", "ra": ".6f", "dec": ".6f", "peak": ".4g", "flux": ".4g", "npix": None}
     # Where places were given there are heights that were fitted, some of them NaN, and no peaks.
-    forms |= {} if "peak" in table.colnames else {"fit_peak": ".4g", "fit_flux": ".4g"}
-    by = np.asarray(table["peak" if "peak" in table.colnames else "fit_peak"])
+    forms |= {} if "peak" in table.colnames else dict.fromkeys(("fit_peak", "fit_flux", "aper1_flux", "aper1_flux_err"), ".4g")
+    by = np.asarray(table[next(name for name in ("peak", "fit_peak", "aper1_flux") if name in table.colnames)])
     few = table[np.argsort(-by, kind="stable")[:rows]]
     forms = {name: form for name, form in (forms | {"snr": ".1f"}).items() if name in few.colnames}
     few.keep_columns(list(forms))

@@ -35,7 +35,22 @@ def check_at(command: click.Command, outputs: Mapping[str, str | None], options:
 
 def _about(options: Mapping[str, Any]) -> dict[str, Any]:
     """What `measure_at` takes of a command's options."""
-    return {name: value for name, value in options.items() if name in (*_MEANT, "mask", "weight", "noise", "on_plan")}
+    known = {name: value for name, value in options.items() if name in (*_MEANT, "mask", "weight", "noise", "on_plan")}
+    return known | ({"shapes": shapes_in(known["shapes"])} if "shapes" in known else {})
+
+
+def shapes_in(word: str | None) -> Any:
+    """The shape of all sources that an option names by three numbers; the word itself where it is "catalogue"."""
+    if word is None or word == "catalogue":
+        return word
+    try:
+        a, b, theta = map(float, word.split(","))
+    except ValueError:
+        a = b = theta = np.nan
+    if not (a > 0 and b > 0 and np.isfinite([a, b, theta]).all()):
+        wanted = "catalogue, or A,B,THETA: standard deviations in pixels and degrees from x towards y, such as 1.6,1.6,0"
+        raise ArgumentError("--shapes", repr(word), wanted)
+    return a, b, theta
 
 
 def measured_at(job: Any, image: Any, options: Mapping[str, Any]) -> Any:
@@ -56,7 +71,7 @@ def plan_at(job: Any, seen: Any, source: Any, maps: Mapping[Any, Any], shapes: s
     table = read_catalog(job.at)
     sky, wide = sky_of(source), None
     if shapes is not None:
-        wide = float(np.nanmax(shapes_of(shapes, table, places_of(table, sky), sky)[:, :2], initial=1.0))
+        wide = float(np.nanmax(shapes_of(shapes_in(shapes), table, places_of(table, sky), sky)[:, :2], initial=1.0))
     about = {name: value for name, value in _about(options).items() if name not in ("blank", "shapes", "kappa")}
     reading = lambda rows, dtype: max(one.host_bytes(rows, dtype) for one in (seen, *files_in(maps)))
     own = {"dtype": seen.dtype.str, "widest": wide, "streamed": True, "reading": reading, "header": source.header}

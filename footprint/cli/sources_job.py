@@ -13,6 +13,7 @@ import numpy as np
 
 from footprint import __version__
 from footprint.cli.beside import Beside
+from footprint.cli.extensions import stem_of, tell_extension
 from footprint.cli.render import Reporter
 from footprint.cli.sources_at import LEVEL, few_pixels, load_at, measured_at
 from footprint.cli.sources_maps import level_of
@@ -112,7 +113,7 @@ def jobs_of(images: Sequence[str], outputs: Mapping[str, str | None], suffix: st
                 )
             if name is not None and folder:
                 ending = _FOLDERS[option]
-                name = str(Path(name) / (_stem(image) + (ending if "." in ending else f"{ending}.{suffix}")))
+                name = str(Path(name) / (stem_of(image) + (ending if "." in ending else f"{ending}.{suffix}")))
             files[option] = name
         made.append(Job(image, **files, **others))
     for option in outputs:
@@ -129,14 +130,6 @@ def jobs_of(images: Sequence[str], outputs: Mapping[str, str | None], suffix: st
 
 def _word(option: str) -> str:
     return option.replace("_", "-")
-
-
-def _stem(image: str) -> str:
-    """The name of an image's file without its suffixes."""
-    name = Path(image.partition("[")[0]).name
-    for suffix in (".gz", ".fz"):
-        name = name.removesuffix(suffix)
-    return Path(name).stem
 
 
 def make_folders(jobs: Sequence[Job], outputs: Mapping[str, str | None]) -> None:
@@ -290,7 +283,7 @@ def _run(job: Job, reporter: Reporter, overwrite: bool, warmed: set[str], option
                         reporter.warn(f"{job.image}: plane {number} {error.problem}; it has no rows")
                         continue
                     tables[number], below[number] = found[0], found[-1]
-        table, about = _joined(tables, planes), _told(job, planes)
+        table, about = _joined(tables, planes), _told(job, planes) | tell_extension(job.image)
         table.meta |= about
         if job.out is not None:
             write_catalog(table, job.out, overwrite)

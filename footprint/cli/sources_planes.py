@@ -82,7 +82,7 @@ def stacked(tables: Mapping[int, Any]) -> Any:
         for name in ("background", "noise"):
             if name not in table.colnames:
                 table[name] = np.full(len(table), table.meta[name])
-                table[name].unit = table["peak" if "peak" in table.colnames else "fit_peak"].unit
+                table[name].unit = next((table[peak].unit for peak in ("peak", "fit_peak") if peak in table.colnames), None)
         for name in _OF_A_PLANE:
             table.meta.pop(name, None)
     _each_its_own_beam(list(tables.values()))

@@ -120,6 +120,18 @@ def units(path: str, source: Bytes) -> Iterator[Unit]:
     raise FormatError(path, f"holds more than {_UNITS} extensions")
 
 
+def images_in(path: str) -> dict[int, str]:
+    """Names of the units that hold an image of two axes or more, by their numbers, in a file that is not compressed as a whole."""
+    from footprint.io.inflated import Plain
+
+    source = Plain(path)
+    try:
+        shapes = ((unit, unit.shape("ZNAXIS" if unit.compressed else "NAXIS")) for unit in units(path, source) if unit.is_image)
+        return {unit.index: unit.text("EXTNAME") or "PRIMARY" * (not unit.index) for unit, shape in shapes if len(shape) > 1}
+    finally:
+        source.close()
+
+
 def _header(path: str, source: Bytes, at: int, start: bytes) -> bytes:
     """The blocks from ``at`` to the one with the END card."""
     blocks, length = [start], len(start)

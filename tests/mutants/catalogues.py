@@ -126,4 +126,25 @@ MUTANTS = [
         ("tests/unit/test_hdus.py::test_of_a_file_the_hdu_with_an_image_is_named",),
         "a header alone is called an image",
     ),
+    Mutant(
+        "footprint/cli/extensions.py",
+        "return Path(name).stem if word is None else",
+        "return Path(name).stem if True else",
+        ("tests/unit/test_hdus.py::test_extensions_of_one_file_have_outputs_of_their_own",),
+        "chips of one file have outputs of one name",
+    ),
+    Mutant(
+        "footprint/cli/extensions.py",
+        "if len(found) < 2:",
+        "if True:",
+        ("tests/unit/test_hdus.py::test_which_extension_was_searched_is_said",),
+        "nobody learns that the other chips were not searched",
+    ),
+    Mutant(
+        "footprint/api/measure_at.py",
+        "if own is None and not op.beam:\n        columns =",
+        "if False:\n        columns =",
+        ("tests/unit/test_hdus.py::test_discs_are_summed_at_places_where_no_shape_is_known",),
+        "heights that nobody fitted are columns",
+    ),
 ]

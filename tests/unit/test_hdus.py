@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from astropy.io import fits
+from click.testing import CliRunner
 
 import footprint as fp
+from footprint.cli.main import main
 
 
 @pytest.fixture
@@ -86,3 +90,75 @@ def test_maps_of_a_padded_image_are_those_of_its_search(image):
     assert measured[0][0, 0] == 0 and not np.array_equal(measured[0], level)
     with pytest.raises(fp.ArgumentError, match="blank"):
         fp.background(image, blank="ones")
+
+
+@pytest.fixture
+def chips(image, tmp_path):
+    """A file of chips, and one of a single image."""
+    hdus = [fits.PrimaryHDU(), *(fits.ImageHDU(np.roll(image, 7 * k, 1), name=f"CCD{k}") for k in (1, 2, 3))]
+    fits.HDUList(hdus).writeto(tmp_path / "ccds.fits")
+    fits.writeto(tmp_path / "one.fits", image)
+    return tmp_path
+
+
+def shell(*words):
+    result = CliRunner().invoke(main, ["sources", *map(str, words), "--sigma", "8", "--device", "cpu"])
+    return result, result.output + result.stderr
+
+
+def test_which_extension_was_searched_is_said(chips):
+    """Of four chips one was searched, and neither the screen nor the catalogue said which."""
+    with pytest.warns(UserWarning, match=r"of 3 extensions with an image CCD1 is read; '.*ccds\.fits\[CCD2\]' is the next"):
+        shell(chips / "ccds.fits", "-o", chips / "a.ecsv")
+    assert fp.read_catalog(chips / "a.ecsv").meta["extension"] == "CCD1"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for name in ("ccds.fits[CCD2]", "one.fits"):
+            result, _ = shell(chips / name, "-o", chips / "b.ecsv", "--overwrite")
+            assert result.exit_code == 0 and "extension" not in fp.read_catalog(chips / "b.ecsv").meta
+
+
+def test_extensions_of_one_file_have_outputs_of_their_own(chips):
+    """They were refused for equal names."""
+    names = [f"{chips / 'ccds.fits'}[{word}]" for word in ("CCD1", "CCD2", "3")]
+    result, said = shell(*names, chips / "one.fits", "-o", f"{chips}/d/", "--segmentation", f"{chips}/d/")
+    assert result.exit_code == 0, said
+    stems = ("ccds_CCD1", "ccds_CCD2", "ccds_3", "one")
+    assert sorted(path.name for path in (chips / "d").iterdir()) == sorted(
+        f"{stem}{end}" for stem in stems for end in (".ecsv", ".fits")
+    )
+    tables = [fp.read_catalog(chips / "d" / f"{stem}.ecsv") for stem in stems]
+    assert [round(float(table["x"][0])) for table in tables] == [38, 45, 52, 31]
+
+
+def test_discs_are_summed_at_places_where_no_shape_is_known(image, tmp_path):
+    """Optical images have no beam, and it was an error to give none."""
+    at = [(31.2, 21.0), (61.0, 41.4), (np.nan, 3.0), (5.0, 5.0)]
+    found = fp.measure_at(image, at, apertures=[3, 5], device="cpu")
+    level, noise = (found.meta[name] for name in ("background", "noise"))
+    want = fp.apertures(image, at, [3, 5], background=level, noise=noise, device="cpu")
+    assert same(found, want) and found["aper1_flux"][0] > 400
+    with pytest.raises(fp.ArgumentError, match="give a, b and theta, or apertures to sum over alone"):
+        fp.measure_at(image, at, device="cpu")
+    plan = fp.plan_measure_at(image.shape, len(at), apertures=[3, 5], device="cpu")
+    seen = []
+    fp.measure_at(image, at, apertures=[3, 5], device="cpu", on_plan=seen.append)
+    assert seen[0].nbytes == plan.nbytes
+
+
+def test_the_shell_sums_discs_at_places_and_holds_shapes_of_numbers(image, tmp_path):
+    fits.writeto(tmp_path / "a.fits", image)
+    (tmp_path / "c.csv").write_text("x,y\n31,21\n61,41\n")
+    run = lambda *words: CliRunner().invoke(main, ["sources", str(tmp_path / "a.fits"), "--at", str(tmp_path / "c.csv"), *words])
+    out = tmp_path / "b.ecsv"
+    assert run("--apertures", "3", "-o", str(out)).exit_code == 0
+    want = fp.measure_at(image, [(31, 21), (61, 41)], apertures=3)
+    assert np.array_equal(fp.read_catalog(out)["aper1_flux"], want["aper1_flux"])
+    assert "aper1_flux_err" in run("--apertures", "3").output
+    assert run("--shapes", "1.6,1.2,30", "-o", str(out), "--overwrite").exit_code == 0
+    want = fp.measure_at(image, [(31, 21), (61, 41)], shapes=(1.6, 1.2, 30))
+    assert np.array_equal(fp.read_catalog(out)["fit_flux"], want["fit_flux"])
+    for word in ("1.6,1.6", "1,0,3", "beam", "nan,1,0"):
+        assert "A,B,THETA: standard deviations" in str(run("--shapes", word).exception)
+    planned = ["plan", "sources", str(tmp_path / "a.fits"), "--at", str(tmp_path / "c.csv"), "--apertures", "3"]
+    assert CliRunner().invoke(main, planned).exit_code == 0
