@@ -108,12 +108,11 @@ class Run:
         with create_volume(
             files.target, self.shape, self.cast.dtype, files.overwrite, self.about, self.first, files.resume, **beside
         ) as volume:
-            kept = volume.resumed
             settings = self.job | {"out": volume, "black_frames": self.black_frames, "on_counts": self._counted}
             reconstruct(self.source, memory=self.budget, device=self.device, progress=progress, **settings)
             if self.counts is not None:
                 volume.tell("bad_pixels", str(self.counts))
-        return volume, kept
+        return volume, volume.resumed
 
     def _axis_in_slice(self) -> list[float]:
         job = self.job

@@ -19,6 +19,7 @@ from footprint import settings
 from footprint.io.frames import cast_into
 from footprint.io.partial import Partial
 from footprint.io.pile import Pile
+from footprint.io.unfinished import cut_off
 from footprint.kernels.bitshuffle.contract import PLACES, stored_bytes
 from footprint.plan.crew import MOST, shared
 
@@ -122,6 +123,11 @@ class Hdf5Chunks:
         Called with an open file and the settings of a dataset, returns the dataset.
     begun
         Whether a run before this has finished rows.
+
+    Attributes
+    ----------
+    whole
+        All of it was there before.
     """
 
     def __init__(
@@ -140,8 +146,19 @@ class Hdf5Chunks:
         self._lock, self._packers = threading.Lock(), dict[int, _Packer]()
         with open(path, "rb") as file:
             # All of it was there, and only its name was not.
-            self._whole = begun and file.read(len(_SIGNATURE)) == _SIGNATURE
-        self._pile = None if self._whole else Pile(path, shape[0] * self._chunks)
+            self.whole = begun and file.read(len(_SIGNATURE)) == _SIGNATURE
+        if self.whole:
+            self._check_whole()
+        self._pile = None if self.whole else Pile(path, shape[0] * self._chunks)
+
+    def _check_whole(self) -> None:
+        """Raise where HDF5 finds less than its file says."""
+        import h5py
+
+        try:
+            h5py.File(self._path).close()
+        except OSError:
+            raise cut_off(self._target, self._path.name) from None
 
     def writing_bytes(self, dtype: Any) -> int:
         """Bytes that `write` and `finish` hold beside C-contiguous arrays of ``dtype``."""
@@ -169,6 +186,14 @@ class Hdf5Chunks:
         # Buffers are the threads' of one call; several devices may write at once.
         with self._lock:
             shared(((z, chunk) for z in range(len(array)) for chunk in every), work, _threads(self._shape[0] * self._chunks))
+
+    def kept(self, start: int, stop: int, rows: slice) -> int | None:
+        """Bytes of the packed chunks that rows of slices ``start`` to ``stop`` are in, others 1; None where one is not there."""
+        if self._pile is None:
+            return None
+        chunks = range(rows.start // self._tall, -(-rows.stop // self._tall))
+        found = [self._pile.holds(z * self._chunks + chunk) for z in range(start, stop) for chunk in chunks]
+        return sum(found) if all(found) else None
 
     def _packer(self, slot: int) -> _Packer:
         if slot not in self._packers:

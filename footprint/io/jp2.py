@@ -24,7 +24,7 @@ from footprint.io.frames import cast_into, reading
 from footprint.io.kept import Ahead
 from footprint.io.kinds import called
 from footprint.io.raw import RawFrames
-from footprint.io.slice_files import SliceFolder
+from footprint.io.slice_files import SliceFolder, bytes_of
 
 SUFFIX = ".jp2"
 _ROWS = ".rows"
@@ -87,6 +87,12 @@ class Jp2Folder(SliceFolder):
                 file.write(0, rows, image[None])
             finally:
                 file.close()
+
+    def kept(self, start: int, stop: int, rows: slice) -> int | None:
+        """Bytes of the files of slices ``start`` to ``stop``, or of those that their rows wait in; None where one is not there."""
+        names = [self._folder / self.name(i) for i in range(start, stop)]
+        waiting = [name.with_name(name.name + _ROWS) for name in names]
+        return bytes_of(rows if rows.exists() else name for rows, name in zip(waiting, names))
 
     def finish(self) -> None:
         """Encode what came in rows."""

@@ -20,6 +20,7 @@ from footprint.io.about import plain_table
 from footprint.io.durable import durable
 from footprint.io.raw import RawFrames, writing_bytes
 from footprint.io.scale import Scale
+from footprint.io.slice_files import bytes_of
 from footprint.io.zarr_chunks import chunk_file, lay_out, put_chunk, write_table
 from footprint.io.zarr_levels import make_levels
 
@@ -162,6 +163,17 @@ class ZarrSlices:
                 file.truncate(size)
         self._waiting.add(name)
         return RawFrames(name, 0, (1, self._tall, self._shape[2]), self._dtype, writable=True)
+
+    def kept(self, start: int, stop: int, rows: slice) -> int | None:
+        """Bytes of the files that rows of slices ``start`` to ``stop`` are in; None where one is not there."""
+        chunks = [chunk for chunk, _, _ in self._parts(rows)]
+        return bytes_of(self._holding(z, chunk) for z in range(start, stop) for chunk in chunks)
+
+    def _holding(self, z: int, chunk: int) -> Path:
+        """A chunk's file, or the one that its rows wait in."""
+        name = self._name(z, chunk)
+        waiting = name.with_name(name.name + _ROWS)
+        return waiting if self._packing != "none" and waiting.exists() else name
 
     def _name(self, z: int, chunk: int) -> Path:
         return chunk_file(self._folder / "0", z, chunk, self._form)

@@ -92,6 +92,10 @@ class Pile:
         while done < len(data):
             done += os.pwrite(self._file.fileno(), data[done:], at + done)
 
+    def holds(self, number: int) -> int:
+        """Bytes of a chunk that is packed; 1 of one whose rows come one by one, 0 where nothing of it is there."""
+        return int(self.sizes[number]) or int(self.plain[number] > 0)
+
     def take(self, at: int, out: memoryview) -> None:
         """Fill ``out`` with the bytes from ``at`` on."""
         if os.preadv(self._file.fileno(), [out], at) != len(out):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from footprint.errors import FormatError
 from footprint.io.durable import durable
 from footprint.io.raw import RawFrames, writing_bytes
 
@@ -60,6 +62,14 @@ def slice_name(row: int, suffix: str = ".tif") -> str:
     return f"slice_{row:05d}{suffix}"
 
 
+def bytes_of(files: Iterable[Path]) -> int | None:
+    """Bytes of all of some files; None where one is not there."""
+    try:
+        return sum(file.stat().st_size for file in files)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
 class SliceFolder:
     """Files of a folder, one a slice: how they are called, what each says of itself, and which are not yet on the disk."""
 
@@ -89,6 +99,10 @@ class SliceFolder:
         """What slice ``i`` says beside what all do."""
         where = {"row": self._first + i} if self._along is None else {self._along.name: self._along.values[i]}
         return where | {what: values[i] for what, values in self._each.items()}
+
+    def kept(self, start: int, stop: int, rows: slice) -> int | None:
+        """Bytes of the files of slices ``start`` to ``stop``, whichever rows of them; None where one is not there."""
+        return bytes_of(self._folder / self.name(i) for i in range(start, stop))
 
     def saying(self) -> list[Path]:
         """The files that say how the volume was made, all of them; `sync` then waits for them."""
@@ -122,13 +136,25 @@ class TiffFolder(SliceFolder):
 
         for i, image in enumerate(array, start):
             name = self._folder / self.name(i)
-            if i in self._offset:
-                file = RawFrames(name, self._offset[i], (1, *self._shape[1:]), self._dtype, writable=True)
+            at = self._offset.get(i) or self._begun(name)
+            if at:
+                file = RawFrames(name, at, (1, *self._shape[1:]), self._dtype, writable=True)
             else:
                 file = tiff.create(name, self._shape[1:], self._dtype, {**self._about, **self.own(i)})
-                self._offset[i] = file.offset
+            self._offset[i] = file.offset
             self._waiting.add(name.name)
             try:
                 file.write(0, rows, image[None])
             finally:
                 file.close()
+
+    def _begun(self, name: Path) -> int:
+        """Where the pixels of a slice begin that a stopped run has left with some of its rows; 0 where it left none."""
+        from footprint.io.tiff import TiffFile
+
+        if not name.exists():
+            return 0
+        with suppress(FormatError), closing(TiffFile(name)) as file:
+            if file.raw is not None and (file.shape, file.dtype) == ((1, *self._shape[1:]), self._dtype):
+                return file.raw.offset
+        return 0

@@ -52,6 +52,11 @@ def mention(target: Path) -> None:
         warn(f"{target}: there is an unfinished run of it, {name}: {ways}")
 
 
+def cut_off(target: object, name: str) -> FormatError:
+    """What is to be resumed has lost its end, and nobody knows how much of it."""
+    return FormatError(target, f"cannot be resumed: {name} is damaged, its end is missing", f"delete {name}* to begin again")
+
+
 class Unfinished:
     """The data of one target and its journal, locked against other processes; `release` when it has its name.
 

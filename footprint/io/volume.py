@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from footprint.errors import ArgumentError, FormatError, ShapeError
+from footprint.errors import ArgumentError, FormatError, ShapeError, warn
 from footprint.io.frames import described, row_range
 from footprint.io.hdf5_packed import Hdf5Chunks
 from footprint.io.jp2 import Jp2Folder
@@ -23,7 +23,7 @@ from footprint.io.packing import check_packing, volume_kind
 from footprint.io.raw import RawFrames
 from footprint.io.slice_files import Along, SliceFolder, TiffFolder, is_slice
 from footprint.io.told import attributes, room, tell, tell_hdf5
-from footprint.io.unfinished import Unfinished
+from footprint.io.unfinished import Unfinished, cut_off
 from footprint.plan.done import DoneSet
 from footprint.plan.rows import RowSet
 from footprint.units import counted
@@ -61,6 +61,7 @@ class VolumeWriter:
         self.path, self.shape, self.dtype, self.temporary = path, shape, dtype, out.temporary
         self._out, self._sink, self._open = out, sink, True
         self._done, self._told = RowSet(), dict.fromkeys(told, "not counted")
+        self._resumed: int | None = None
 
     def tell(self, name: str, text: str) -> None:
         """Say what is known only when it is whole; ``name`` is one of ``told`` of `create_volume`. It is written by `close`."""
@@ -99,10 +100,18 @@ class VolumeWriter:
             unfinished.check(facts)
         else:
             unfinished.start({**self._facts, **facts})
-        rows = self.shape[1] if axis == "z" else 1
-        for start, stop in unfinished.done.spans:
+        done, rows = unfinished.done, self.shape[1] if axis == "z" else 1
+        if isinstance(self._sink, SliceFolder | ZarrSlices | Hdf5Chunks):
+            kept, every = self._sink.kept, slice(0, self.shape[1])
+            done.size = lambda start, stop: kept(start, stop, every) if axis == "z" else kept(0, 1, slice(start, stop))
+            lost = 0 if getattr(self._sink, "whole", False) else done.compare()
+            if lost:
+                what = f"{counted(lost, 'slices' if axis == 'z' else 'rows')} of {unfinished.path.name}, done before"
+                warn(f"{self.path}: {what}, {'is' if lost == 1 else 'are'} missing or cut off there, and made again")
+        for start, stop in done.spans:
             self._done.add(start * rows, stop * rows)
-        return unfinished.done
+        self._resumed = done.count
+        return done
 
     @property
     def resumable(self) -> bool:
@@ -112,7 +121,9 @@ class VolumeWriter:
     @property
     def resumed(self) -> int:
         """Slices, or rows of the only slice, that a stopped run has left."""
-        return self._out.partial.done.count if isinstance(self._out.partial, Unfinished) else 0
+        if self._resumed is None:
+            return self._out.partial.done.count if isinstance(self._out.partial, Unfinished) else 0
+        return self._resumed
 
     def flush(self) -> None:
         """Wait until what was written is on the disk."""
@@ -205,9 +216,8 @@ class VolumeWriter:
 
 def _check_whole(out: Output, nbytes: int) -> None:
     """Raise where what is to be resumed has lost its end: rows that its journal has as done would be 0."""
-    name = out.temporary.name
     if out.temporary.stat().st_size < nbytes:
-        raise FormatError(out.path, f"cannot be resumed: {name} is damaged, its end is missing", f"delete {name}* to begin again")
+        raise cut_off(out.path, out.temporary.name)
 
 
 def check_volume(path: str | os.PathLike[str], overwrite: bool = False, resume: bool = False) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from footprint.plan.rows import RowSet
 
-_LINE = re.compile(rb"(\d+) (\d+)\n|# ([ -~]*)\n")
+_LINE = re.compile(rb"(\d+) (\d+)(?: (\d+))?\n|# ([ -~]*)\n")
 
 
 class DoneSet(RowSet):
@@ -21,12 +21,17 @@ class DoneSet(RowSet):
         Lines that earlier runs left beside their rows.
     note
         Gives the lines that are to be left with the rows that are done next.
+    size
+        Bytes that rows take in files of their own; None where they have none, or one of them is not there.
     """
 
     def __init__(self, path: str | Path) -> None:
         super().__init__()
         self.notes: list[str] = []
         self.note: Callable[[], Iterable[str]] = tuple
+        self.size: Callable[[int, int], int | None] = lambda start, stop: None
+        # What the journal says of rows, until it was compared with what is there.
+        self._told: list[tuple[int, int, int | None]] = []
         self.path = Path(path)
         text = self.path.read_bytes() if self.path.exists() else b""
         whole = 0
@@ -34,10 +39,11 @@ class DoneSet(RowSet):
             match = _LINE.fullmatch(line)
             if match is None:
                 break
-            if match[3] is None:
-                super().add(int(match[1]), int(match[2]))
+            if match[4] is None:
+                self._told.append((int(match[1]), int(match[2]), None if match[3] is None else int(match[3])))
+                super().add(*self._told[-1][:2])
             else:
-                self.notes.append(match[3].decode())
+                self.notes.append(match[4].decode())
             whole += len(line)
         if whole != len(text):
             os.truncate(self.path, whole)
@@ -49,8 +55,30 @@ class DoneSet(RowSet):
 
     def add(self, start: int, stop: int) -> None:
         """Note that rows are done; they must be durable by now."""
-        with open(self.path, "a") as file:
-            file.write("".join(f"# {line}\n" for line in self.note()) + f"{start} {stop}\n")
+        self._write("a", [*(f"# {line}" for line in self.note()), _line(start, stop, self.size(start, stop))])
+        super().add(start, stop)
+
+    def compare(self) -> int:
+        """Forget rows whose files are not as they were when the rows were done, and say how many those are.
+
+        What was noted beside them stays: it is of what was read, not of what was written.
+        """
+        before, told, self._told = self.count, self._told, []
+        good = [(start, stop, size) for start, stop, size in told if (now := self.size(start, stop)) is not None and now == size]
+        if len(good) < len(told):
+            self.clear()
+            for start, stop, _ in good:
+                super().add(start, stop)
+            # Emptied first: where this is cut short rows are made again, and none counts that is not there.
+            self._write("w", [*(f"# {line}" for line in self.notes), *(_line(*line) for line in good)])
+        return before - self.count
+
+    def _write(self, mode: str, lines: list[str]) -> None:
+        with open(self.path, mode) as file:
+            file.write("".join(f"{line}\n" for line in lines))
             file.flush()
             os.fsync(file.fileno())
-        super().add(start, stop)
+
+
+def _line(start: int, stop: int, size: int | None) -> str:
+    return f"{start} {stop}" if size is None else f"{start} {stop} {size}"

@@ -29,6 +29,12 @@ class RowSet:
             self._starts[first:last] = [start]
             self._stops[first:last] = [stop]
 
+    def clear(self) -> None:
+        """Take all out."""
+        with self._lock:
+            self._starts.clear()
+            self._stops.clear()
+
     @property
     def spans(self) -> list[tuple[int, int]]:
         """What is in it, as ``(start, stop)`` in order, none touching another."""

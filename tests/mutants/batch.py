@@ -108,4 +108,32 @@ MUTANTS = [
         ("tests/unit/test_batch.py::test_what_a_stopped_run_left_is_not_resumed_without_its_end",),
         "a volume that lost its end is resumed with rows of zeros",
     ),
+    Mutant(
+        "footprint/plan/done.py",
+        "if (now := self.size(start, stop)) is not None and now == size",
+        "if True",
+        ("tests/unit/test_damaged.py::test_rows_whose_files_are_damaged_are_made_again[v.zarr-removed]",),
+        "rows whose files are gone count as done",
+    ),
+    Mutant(
+        "footprint/plan/done.py",
+        " and now == size",
+        "",
+        ("tests/unit/test_damaged.py::test_rows_whose_files_are_damaged_are_made_again[slices-cut off]",),
+        "rows whose files are cut off count as done",
+    ),
+    Mutant(
+        "footprint/io/slice_files.py",
+        "self._offset.get(i) or self._begun(name)",
+        "self._offset.get(i)",
+        ("tests/unit/test_damaged.py::test_a_slice_that_was_cut_goes_on_in_its_file[slices]",),
+        "a slice that is gone on with loses the rows it had",
+    ),
+    Mutant(
+        "footprint/io/hdf5_packed.py",
+        "        if self.whole:\n            self._check_whole()",
+        "        if False:\n            self._check_whole()",
+        ("tests/unit/test_damaged.py::test_an_hdf5_file_that_lacked_only_its_name_and_then_its_end",),
+        "a file that has lost its end gets its name",
+    ),
 ]

@@ -218,8 +218,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/io/hdf5_packed.py",
-        "self._whole = begun and",
-        "self._whole = False and",
+        "self.whole = begun and",
+        "self.whole = False and",
         (PACKED + "any_order_threads_and_stop_make_the_same_file",),
         "a file that was whole and had no name yet is emptied",
     ),

@@ -59,7 +59,7 @@ def rows_in(journal: str | Path) -> int:
         lines = Path(journal).read_text().split("\n")[:-1]
     except FileNotFoundError:
         return 0
-    return sum(int(stop) - int(start) for start, stop in (line.split() for line in lines if not line.startswith("# ")))
+    return sum(int(stop) - int(start) for start, stop, *_ in (line.split() for line in lines if not line.startswith("# ")))
 
 
 def killed(child: int, journal: str, rows: int, delay: float) -> int:
