@@ -1,4 +1,4 @@
-"""What ``--resume`` says of a volume that is finished: whether this job, or one of other settings, made it."""
+"""What ``--resume`` says of what has the volume's name: whether this job made it, one of other settings, or somebody else."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from footprint.errors import FootprintError, FormatError
+from footprint.io.unfinished import place
 
 # Said of every volume, or found while it is made.
 _NOT_ASKED = ("program", "sample", "unit")
@@ -18,13 +19,13 @@ _OF_STEPS = ("zingers", "tilt", "phase", "energy", "distance", "unsharp", "sino_
 
 
 def is_finished(path: str, overwrite: bool, resume: bool) -> bool:
-    """Whether there is nothing left to resume: what has its name is complete."""
+    """Whether something has its name, so that there is nothing to resume: see `refusal` for what it is."""
     target = Path(path)
     return resume and not overwrite and (target.is_file() or (target.is_dir() and any(target.iterdir())))
 
 
 def refusal(path: str, about: Mapping[str, Any], job: Mapping[str, Any]) -> FormatError:
-    """Why a finished volume is not resumed: where the settings that it was made with differ from these, they are named.
+    """Why what has its name is not resumed: where the settings that a volume was made with differ from these, they are named.
 
     Parameters
     ----------
@@ -35,14 +36,25 @@ def refusal(path: str, about: Mapping[str, Any], job: Mapping[str, Any]) -> Form
     job
         The options, for those that are known in other words there.
     """
-    done = FormatError(path, "is finished: there is nothing left to resume", "give --overwrite to make it anew")
+    from footprint.io.volume import check_volume
+
     said = _said(path)
+    try:
+        check_volume(path, overwrite=True)
+        anew, other = "give --overwrite to make it anew", "give --overwrite, or another name"
+    except FormatError as error:
+        if "filter" not in said:
+            return error
+        anew = other = "give another name to make it anew"
+    done = FormatError(path, "is finished: there is nothing left to resume", anew)
     now = {name: str(value) for name, value in about.items() if name not in _NOT_ASKED}
     now["dtype"] = str(job["out_dtype"])
     with suppress(TypeError, ValueError):
         now["center"] = str(float(job["center"]))
     if "filter" not in said:
-        return done
+        left = place(Path(os.path.realpath(path)))
+        also = f"; what a stopped run has done is in {left.name}, and stays there" if left.exists() else ""
+        return FormatError(path, f"exists already, and is no volume that a run of this command wrote{also}", other)
     # An option that has no value is not among what is said.
     asked = [name for name in (*job, *_OF_STEPS) if name not in ("center", "steps")]
     names = [name for name in now if name in said] + [name for name in asked if (name in said) != (name in now)]
@@ -52,7 +64,7 @@ def refusal(path: str, about: Mapping[str, Any], job: Mapping[str, Any]) -> Form
         return done
     told = ", ".join(f"{name} was {before} and is now {after}" for name, before, after in differ[:_SHOWN])
     told += f", and {len(differ) - _SHOWN} more" if len(differ) > _SHOWN else ""
-    return FormatError(path, f"is finished, but was made with other settings: {told}", "give --overwrite, or another name")
+    return FormatError(path, f"is finished, but was made with other settings: {told}", other)
 
 
 def _said(path: str) -> dict[str, str]:

@@ -275,9 +275,11 @@ def _check(
 
 
 def _there(path: object, problem: str, resume: bool) -> FormatError:
-    """What has its name is finished; whether it came from a job like this one is not known any more."""
+    """What has its name is not resumed; whether it came from a job like this one is not known here."""
     if resume:
-        return FormatError(path, "is finished: there is nothing left to resume", "give --overwrite to make it anew")
+        return FormatError(
+            path, "has its name already: only what has none yet is resumed", "give overwrite (--overwrite) to make it anew"
+        )
     return FormatError(path, problem, "give overwrite (--overwrite) to replace it")
 
 
@@ -301,8 +303,8 @@ def _check_room(path: str | os.PathLike[str], nbytes: int, folder: bool, packed:
 
 def _check_folder(target: Path, overwrite: bool, ours: Callable[[str], bool], resume: bool = False) -> None:
     names = [item.name for item in target.iterdir()]
-    if names and not overwrite:
-        raise _there(target, "already exists and is not empty", resume)
     foreign = [name for name in names if not ours(f"{name}/" if (target / name).is_dir() else name)]
     if foreign:
         raise FormatError(target, f"holds {foreign[0]}, which no earlier run wrote: it is not replaced", "choose another folder")
+    if names and not overwrite:
+        raise _there(target, "already exists and is not empty", resume)

@@ -136,4 +136,11 @@ MUTANTS = [
         ("tests/unit/test_damaged.py::test_an_hdf5_file_that_lacked_only_its_name_and_then_its_end",),
         "a file that has lost its end gets its name",
     ),
+    Mutant(
+        "footprint/cli/finished.py",
+        '        return FormatError(path, f"exists already',
+        '        return done\n        return FormatError(path, f"exists already',
+        ("tests/unit/test_cli_outputs.py::test_what_a_stopped_run_did_beside_a_foreign_file_is_named",),
+        "whatever has the volume's name is called finished",
+    ),
 ]

@@ -227,3 +227,38 @@ def test_steps_of_a_finished_volume_are_told_as_they_are_asked_for(shell, folder
     assert code == 2 and "other settings: rings was sorting and is now sorting:size=11; give" in error
     code, _, error = shell(*job, "--zingers", "0.5", "--resume")
     assert code == 2 and "settings: zingers was not given and is now 0.5, rings was sorting and is now not given; give" in error
+
+
+@pytest.mark.parametrize(
+    ("name", "made", "says"),
+    [
+        ("a.h5", "a.h5", "exists already, and is no volume that a run of this command wrote; give --overwrite, or another name"),
+        ("a.tif", "a.tif", "exists already, and is no volume that"),
+        ("folder", "folder/note.txt", "holds note.txt, which no earlier run wrote: it is not replaced; choose another folder"),
+        ("a.zarr", "a.zarr/note.txt", "is a folder that no earlier run wrote: it is not replaced; choose another name"),
+    ],
+)
+@pytest.mark.parametrize("words", ["--resume", ""])
+def test_what_somebody_else_wrote_is_not_called_finished(shell, folder, tmp_path, name, made, says, words):
+    """And --overwrite is offered only where it would be taken."""
+    (tmp_path / made).parent.mkdir(exist_ok=True)
+    (tmp_path / made).write_text("a note")
+    code, _, error = shell("reconstruct", "scan.nx", "-o", str(tmp_path / name), "--center", "24.2", *words.split())
+    assert code == 2 and "finished" not in error
+    assert (says if words or "/" in made else f"{name}: already exists; give overwrite (--overwrite) to replace it") in error
+    assert (tmp_path / made).read_text() == "a note"
+
+
+def test_what_a_stopped_run_did_beside_a_foreign_file_is_named(shell, folder, tmp_path):
+    (tmp_path / "a.h5").write_text("a note")
+    (tmp_path / ".a.h5.unfinished").write_text("rows")
+    code, _, error = shell("reconstruct", "scan.nx", "-o", str(tmp_path / "a.h5"), "--center", "24.2", "--resume")
+    assert code == 2 and "what a stopped run has done is in .a.h5.unfinished, and stays there; give --overwrite" in error
+
+
+def test_slices_with_a_note_among_them_are_finished_and_not_to_be_replaced(shell, folder, tmp_path):
+    job = ("reconstruct", "scan.nx", "-o", str(tmp_path / "v"), "--center", "24.2", "--memory", "300MB")
+    assert shell(*job)[0] == 0
+    (tmp_path / "v/note.txt").write_text("a note")
+    code, _, error = shell(*job, "--resume")
+    assert code == 2 and "is finished: there is nothing left to resume; give another name to make it anew" in error

@@ -88,7 +88,7 @@ def test_a_stopped_run_goes_on_to_the_same_bits(scan, whole, tmp_path, name):
     assert made[0] > sum(int(b) - int(a) for a, b, *_ in before), "what was done was made again"
     np.testing.assert_array_equal(stored(target), whole)
     assert left(target) == []
-    with pytest.raises(fp.FormatError, match="is finished: there is nothing left to resume"):
+    with pytest.raises(fp.FormatError, match="has its name already: only what has none yet is resumed"):
         run(scan, target)
 
 
