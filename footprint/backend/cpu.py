@@ -16,7 +16,7 @@ from footprint import settings
 from footprint.backend import blas, compiling
 from footprint.backend.base import Backend, Baked, Callers
 from footprint.backend.fft.numpy import RowFFT
-from footprint.backend.memory import free_host_bytes, resident_bytes, small_pages
+from footprint.backend.memory import address_limit, free_host_bytes, resident_bytes, small_pages, threads_that_fit
 from footprint.errors import BackendError
 from footprint.kernels.common.table import cpu_launch
 from footprint.spec import ArraySpec, Limits
@@ -50,6 +50,7 @@ class _Numba(NamedTuple):
     write: Callable[[int], None]
     most: int
     layer: str
+    limited: bool
 
 
 @functools.cache
@@ -78,7 +79,8 @@ def _load_numba() -> _Numba:
     # What its two functions call when they have checked that threads run: a tenth of their time, which small jobs would feel.
     read = getattr(parallel, "_get_num_threads", numba.get_num_threads)
     write = getattr(parallel, "_set_num_threads", numba.set_num_threads)
-    return _Numba(read, write, numba.config.NUMBA_NUM_THREADS, numba.threading_layer())  # type: ignore[attr-defined]
+    layer = numba.threading_layer()
+    return _Numba(read, write, numba.config.NUMBA_NUM_THREADS, layer, address_limit() is not None)  # type: ignore[attr-defined]
 
 
 class Masked:
@@ -90,9 +92,12 @@ class Masked:
         self._wanted = threads
 
     def __enter__(self) -> None:
-        read, write, most, _ = _numba()
+        read, write, most, _, limited = _numba()
         if self._wanted > most:
             self._wanted = most
+        if limited and self._wanted > 1:
+            # OpenMP ends the process where it cannot start a thread, whose stack takes addresses.
+            self._wanted = min(self._wanted, 1 + threads_that_fit())
         self._before = read()
         if self._before != self._wanted:
             write(self._wanted)

@@ -8,11 +8,14 @@ import functools
 import mmap
 import os
 import resource
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+# A thread's stack where the system sets no size.
+_STACK = 8 << 20
 # Where the system tells of control groups, and which of them this process is in.
 _GROUPS, _SELF = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 
@@ -37,6 +40,13 @@ def address_limit() -> int | None:
     """Bytes of addresses that ``ulimit -v`` allows this process; None where it was not limited."""
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     return None if limit == resource.RLIM_INFINITY else limit
+
+
+def threads_that_fit() -> int:
+    """How many threads the addresses that are left have room for the stacks of, half of them left to what the threads do."""
+    free, stack = _address_free(), resource.getrlimit(resource.RLIMIT_STACK)[0]
+    each = (_STACK if stack in (resource.RLIM_INFINITY, 0) else stack) + mmap.PAGESIZE
+    return sys.maxsize if free is None else max(free, 0) // 2 // each
 
 
 # By version: of the files' names those of the limit, of what is taken, and of the pages of files that go first.

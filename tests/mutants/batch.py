@@ -143,4 +143,11 @@ MUTANTS = [
         ("tests/unit/test_cli_outputs.py::test_what_a_stopped_run_did_beside_a_foreign_file_is_named",),
         "whatever has the volume's name is called finished",
     ),
+    Mutant(
+        "footprint/backend/cpu.py",
+        "if limited and self._wanted > 1:",
+        "if False:",
+        ("tests/unit/test_cpu_backend.py::test_no_more_threads_are_started_than_addresses_have_room_for",),
+        "OpenMP ends the process where a limit on addresses has no room for its threads",
+    ),
 ]

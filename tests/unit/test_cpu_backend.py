@@ -235,6 +235,26 @@ print(free_host_bytes())
     assert 25 << 20 < int(done.stdout) <= 30 << 20, done.stderr
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what addresses are taken")
+def test_no_more_threads_are_started_than_addresses_have_room_for():
+    """`ulimit -v`: OpenMP printed a line of its own and ended the process, so that nothing was cleaned up."""
+    code = """
+import resource
+import numpy as np, footprint as fp
+from footprint.backend.cpu import _numba
+image = np.random.default_rng(0).random((700, 800), np.float32)
+_numba()
+before = next(int(line.split()[1]) << 10 for line in open("/proc/self/status") if line.startswith("VmSize"))
+resource.setrlimit(resource.RLIMIT_STACK, (64 << 20, resource.getrlimit(resource.RLIMIT_STACK)[1]))
+resource.setrlimit(resource.RLIMIT_AS, (before + (200 << 20), resource.RLIM_INFINITY))
+_numba.cache_clear()
+print(float(fp.gaussian_filter(image, 2, device="cpu", memory="30MB").mean()))
+"""
+    environment = os.environ | {"FOOTPRINT_THREADS": "16", "NUMBA_NUM_THREADS": "16", "OMP_STACKSIZE": "64M", "FOOTPRINT_CHECK": ""}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=environment)
+    assert done.returncode == 0 and abs(float(done.stdout) - 0.5) < 0.01, done.stderr
+
+
 @pytest.mark.parametrize("name", ["gpu", "cuda:x", "", "cpu0", None, 3, "cpu:", "cpu:²", "cpu:-1", "null:", "cpu:7"])
 def test_unknown_device_is_one_sentence(name):
     with pytest.raises((ArgumentError, BackendError), match="device"):
