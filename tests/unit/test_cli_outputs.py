@@ -245,7 +245,7 @@ def test_what_somebody_else_wrote_is_not_called_finished(shell, folder, tmp_path
     (tmp_path / made).write_text("a note")
     code, _, error = shell("reconstruct", "scan.nx", "-o", str(tmp_path / name), "--center", "24.2", *words.split())
     assert code == 2 and "finished" not in error
-    assert (says if words or "/" in made else f"{name}: already exists; give overwrite (--overwrite) to replace it") in error
+    assert (says if words or "/" in made else f"{name}: already exists; give --overwrite to replace it") in error
     assert (tmp_path / made).read_text() == "a note"
 
 
