@@ -188,7 +188,7 @@ def find_sources(
           pixels, degrees from x towards y); with a WCS major, minor, pa (the same on the sky: full widths at half maximum in
           arcsec, degrees from north through east); x_interp, y_interp, peak_interp (the peak between pixels: for a point source the
           best position and flux density); snr (peak over noise); name (IAU, by the position); background and noise at the peak, if
-          they vary. Errors do not include what a threshold cuts off.
+          they vary. Errors are without the photons of sources, and what a threshold cuts off.
         * ``deblend``: rows and labels are parts of islands. island (its number without deblending); component (in it, from the
           brightest); flags, a sum: 1 if the island has other parts, 2 at the image's edge, 4 where a fit failed, 16 where it is
           narrower than the beam.

@@ -70,3 +70,20 @@ def test_the_scatter_of_a_centre_is_what_its_errors_say(rng):
     rows = [fp.measure(image + rng.standard_normal(image.shape), labels, device="cpu")[0] for _ in range(400)]
     for axis in "xy":
         assert np.isclose(np.std([row[axis] for row in rows]), table[f"{axis}_err"][0], rtol=0.12)
+
+
+def test_photons_of_sources_add_as_the_page_of_catalogues_says(rng):
+    gain, noise = 2.0, np.sqrt(50.0)
+    truth = light((60, 70), 35.3, 30.2, 5, 2, 25, 2000)
+    table, labels = measured(truth, noise)
+    drawn = [rng.poisson((truth + 100) * gain) / gain - 100 for _ in range(400)]
+    rows = [fp.measure(image, labels, device="cpu")[0] for image in drawn]
+    discs = [fp.apertures(image, [(35.3, 30.2)], 8, noise=noise, device="cpu")[0] for image in drawn]
+    row, turn = table[0], np.radians(table["theta"][0])
+    along_x = (row["a"] * np.cos(turn)) ** 2 + (row["b"] * np.sin(turn)) ** 2
+    for column, found, error, photons in (
+        ("flux", rows, row["flux_err"], row["flux"] / gain),
+        ("x", rows, row["x_err"], along_x / (gain * row["flux"])),
+        ("aper1_flux", discs, discs[0]["aper1_flux_err"], discs[0]["aper1_flux"] / gain),
+    ):
+        assert np.isclose(np.std([one[column] for one in found]), np.hypot(error, np.sqrt(photons)), rtol=0.12)
