@@ -74,7 +74,7 @@ def apertures(
     -------
     astropy.table.Table
         One row per position: x, y; for every radius aper1_flux (in Jy where the image is in Jy/beam and the beam is known),
-        aper1_flux_err (of the noise, correlated by the beam where one is known, and of the annulus, but not of the source's photons),
+        aper1_flux_err (of the noise, correlated by the beam where one is known, and of the annulus, not of the source's photons),
         aper1_area (square pixels with data), aper2_flux and so on; aper_flags, a sum: 1 where pixels had no data, 2 beyond the
         image's end, 4 where there was no data at all and the flux is NaN.
 
