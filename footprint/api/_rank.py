@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,8 @@ from footprint.errors import ArgumentError, ShapeError
 from footprint.kernels.common.borders import NONE
 from footprint.kernels.rank_filter.contract import MOST
 from footprint.kernels.separable.contract import VECTOR
+from footprint.ops.base import Op
+from footprint.ops.pipeline import Pipeline
 from footprint.ops.rank_filter import RankFilter
 from footprint.ops.separable import AXES
 from footprint.plan.plan import Plan
@@ -76,7 +79,7 @@ def ranked(verb: str, image: Any, rank: Any, how: Window, out: Any, memory: Memo
     return finished(target, out)
 
 
-def rank_op(spec: ArraySpec, rank: int | float | None, how: Window, device: Device | None = None) -> tuple[RankFilter, Order]:
+def rank_op(spec: ArraySpec, rank: int | float | None, how: Window, device: Device | None = None) -> tuple[Op, Order]:
     """The operation, a rank that is a float being a percentile and none the median, and the order of axes it takes."""
     n_axes, dtype = len(spec.shape), spec.dtype
     if not 1 <= n_axes <= 3:
@@ -102,16 +105,37 @@ def rank_op(spec: ArraySpec, rank: int | float | None, how: Window, device: Devi
     if n_axes == 3 and lengths[0] > 1:
         fix = "give axes=(1, 2) for every plane on its own, or axes=(0, 1) for every colour"
         raise ShapeError("size", tuple(lengths), "1 along one of three axes", fix)
-    if max(lengths) > MOST:
-        raise ArgumentError("size", tuple(lengths), f"windows of at most {MOST} along an axis")
     first = [placed("origin", move, length) for move, length in zip(moved, lengths)]
     places = () if chosen is None else tuple(np.argwhere(chosen.reshape((1, *lengths)[-2:])).ravel().tolist())
     count = len(places) // 2 or int(np.prod(lengths))
     # Where the window is one pixel wide nothing outside is looked at.
     borders = [name if length > 1 else NONE for name, length in zip(borders, lengths)]
     last = slice(-min(n_axes, 2), None)
-    ranks = _rank(rank, count), tuple(first[last]), tuple(borders[last]), _cval(how.cval, dtype)
-    return RankFilter(tuple(lengths[last]), *ranks, AXES[-n_axes:], places), order
+    place, beyond = _rank(rank, count), (tuple(borders[last]), _cval(how.cval, dtype), AXES[-n_axes:])
+    window = tuple(lengths[last]), tuple(first[last])
+    if max(lengths) <= MOST:
+        return RankFilter(window[0], place, window[1], *beyond, places), order
+    if places or place not in (0, count - 1):
+        fix = "minimum_filter and maximum_filter take larger boxes"
+        raise ArgumentError("size", tuple(lengths), f"windows of at most {MOST} along an axis", fix)
+    ends = [RankFilter(size, 0 if place == 0 else math.prod(size) - 1, at, *beyond) for size, at in _windows(*window)]
+    return Pipeline.chain(ends, "input", "output"), order
+
+
+def _windows(sizes: tuple[int, ...], first: tuple[int, ...]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Windows that kernels take, of which one after another reaches what a larger one does: an extreme of extremes is one of all.
+
+    All but the last reach as far before as after: then what lies beyond an end is what the border says, whichever it is.
+    """
+    left = [(-start, start + size - 1) for size, start in zip(sizes, first)]
+    found = []
+    while any(lo + hi >= MOST for lo, hi in left):
+        reach = [min(lo, hi, MOST // 2) if lo + hi >= MOST else 0 for lo, hi in left]
+        if not any(reach):
+            raise ArgumentError("origin", first, f"windows of more than {MOST} whose longer side is at most {MOST - 1} longer")
+        found.append((tuple([2 * n + 1 for n in reach]), tuple([-n for n in reach])))
+        left = [(lo - n, hi - n) for (lo, hi), n in zip(left, reach)]
+    return [*found, (tuple([lo + hi + 1 for lo, hi in left]), tuple([-lo for lo, _ in left]))]
 
 
 def _long(spec: ArraySpec, used: set[int], device: Device | None) -> Order:

@@ -36,8 +36,9 @@ def median_filter(
         Real numbers of any dtype, byte order and strides; they are compared in a type that holds every value.
         The unit of an astropy Quantity is kept.
     size : int or tuple of int
-        Size of the window: one for all axes, or one for each; at most 11. With three axes it is 1 along one, as in
-        ``size=(1, 3, 3)`` or ``size=3, axes=(1, 2)`` of a stack of planes, ``size=3, axes=(0, 1)`` of a picture's colours.
+        Size of the window: one for all axes, or one for each; at most 11, and any for minima and maxima. With three axes it is 1
+        along one, as in ``size=(1, 3, 3)`` or ``size=3, axes=(1, 2)`` of a stack of planes, ``size=3, axes=(0, 1)`` of a picture's
+        colours.
     footprint : array of bool, optional
         Instead of ``size``: the window, such as a disk or a cross; only true elements count; at most 11 along an axis.
     output : array or dtype, optional

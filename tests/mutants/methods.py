@@ -152,6 +152,20 @@ MUTANTS = [
         "behind a volume lies its first plane",
     ),
     Mutant(
+        "footprint/api/_rank.py",
+        "reach = [min(lo, hi, MOST // 2)",
+        "reach = [min(max(lo, hi), MOST // 2)",
+        ("tests/backend/test_large_windows.py::test_any_box_at_any_border",),
+        "a part of a window reaches beyond it",
+    ),
+    Mutant(
+        "footprint/api/_rank.py",
+        "0 if place == 0 else math.prod(size) - 1, at",
+        "place and math.prod(size[:1]) - 1, at",
+        ("tests/backend/test_large_windows.py::test_any_box_at_any_border",),
+        "a maximum is taken of what lies between",
+    ),
+    Mutant(
         "footprint/kernels/threshold/cpu.py",
         "float(middle) - background > level",
         "float(middle) - background >= level",
