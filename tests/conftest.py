@@ -15,7 +15,7 @@ import pytest
 
 from footprint import settings
 from footprint.backend.registry import device_limits, devices, open_backend
-from footprint.plan import ready
+from footprint.plan import exact, ready
 from footprint.plan.results import Results
 
 # No test fails for want of speed, as a busy machine would have it.
@@ -175,8 +175,9 @@ def rng() -> np.random.Generator:
 
 @pytest.fixture
 def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No memory of results that earlier tests have let go of, which counts as kept: tests run in any order."""
+    """No memory of results that earlier tests have let go of, nor what they asked for, which count as kept, whatever ran before."""
     monkeypatch.setattr(ready, "RESULTS", Results())
+    exact.forget()
 
 
 @pytest.fixture(scope="session")

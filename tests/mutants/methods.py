@@ -153,8 +153,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/api/_rank.py",
-        "reach = [min(lo, hi, MOST // 2)",
-        "reach = [min(max(lo, hi), MOST // 2)",
+        "tuple([-n for n in reach])",
+        "tuple([1 - n for n in reach])",
         ("tests/backend/test_large_windows.py::test_any_box_at_any_border",),
         "a part of a window reaches beyond it",
     ),
