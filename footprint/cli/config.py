@@ -98,6 +98,8 @@ def _value(path: str, name: str, param: click.Parameter, value: Any) -> Any:
         raise FormatError(path, f"{name} is {str(value).lower()}", "it takes a word or a number")
     if isinstance(value, dict):
         return _with_settings(path, name, value)
+    if isinstance(value, list) and param.metavar == "A:B" and len(value) == 2:
+        return ":".join(map(str, value))
     if isinstance(value, list):
         return value if param.nargs != 1 or getattr(param, "multiple", False) else ",".join(map(str, value))
     # No shell has seen it.

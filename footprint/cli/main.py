@@ -188,7 +188,7 @@ def entry() -> None:
     except click.ClickException as error:
         _fail(printable(error.format_message()))
     except (KeyboardInterrupt, click.Abort):
-        _fail(stop.said(), 130)
+        _fail(stop.said(any("--resume continues" in said for said in _SAID)), 130)
     except Unwritten as error:
         _unwritten(error.error)
     except (MemoryError, ImportError, RuntimeError, OSError) as error:

@@ -271,7 +271,7 @@ def command(
 
     reporter = Reporter(quiet, as_json)
     if resume:
-        stop.keep()
+        stop.keep(target)
     read = (scan, *(options[name] for name in ("flats", "darks", "angles", "shifts", "axis_shifts") if options[name] is not None))
     check_names(read, {"out": target, "png": png, "axis-png": axis_png, "report": report, "log": log_file})
     files = Files(target, png, overwrite, resume, axis_png, report, compression, levels, zarr_format, image_format, quality)

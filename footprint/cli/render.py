@@ -21,6 +21,7 @@ from footprint.cli.streams import console
 from footprint.cli.translate import TRANSLATED
 from footprint.errors import printable
 from footprint.plan.spent import Busy, measuring
+from footprint.settings import kept_bytes
 from footprint.units import counted, format_bytes, format_seconds
 
 Plan = Any
@@ -62,6 +63,8 @@ class Reporter:
 
     def __init__(self, quiet: bool = False, as_json: bool = False) -> None:
         self.quiet, self.as_json = quiet, as_json
+        # What is no size is refused, whether this job keeps anything or not.
+        kept_bytes()
         self.figures: dict[str, Any] = {}
         self.busy: dict[str, Busy] = {}
         # Each is told of the plan by `planned(plan)`, and at the end of everything by `reported(title, figures)`.
@@ -264,7 +267,7 @@ def show_plan(plan: Plan, screen: Any = None) -> None:
     if plan.chunk and len(choices) > 1:
         unit = plan.chunk.unit
         text = "; ".join(f"{size}: {counted(n, unit)} at a time, {counted(parts, 'parts')}" for n, parts, size in choices)
-        lines.append(("other budgets", text))
+        lines.append((words.choices_at(plan), text))
     for name, value in lines:
         screen.print(Padding(f"[dim]{name}[/dim]  {escape(printable(value))}", (0, 0, 0, 2), expand=False), highlight=False)
 

@@ -6,17 +6,21 @@ One that comes while a kernel is compiled waits for the compiler, which it would
 from __future__ import annotations
 
 import _thread
+import os
 import signal
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 from footprint.backend import compiling
+from footprint.errors import printable
 
 _AGAIN = 0.05
 """Seconds after which a dropped stop is raised again: a callback has ended by then."""
 
-_dropped, _kept = threading.Event(), threading.Event()
+_dropped = threading.Event()
+_kept: list[Path] = []
 
 
 def watch() -> None:
@@ -33,14 +37,24 @@ def watch() -> None:
     compiling.listen(_compiled)
 
 
-def keep() -> None:
-    """Let it be known that a stop leaves what is done, to be resumed."""
-    _kept.set()
+def keep(target: str) -> None:
+    """Let it be known that a stop leaves what is done of an output, to be resumed."""
+    _kept.append(Path(target))
 
 
-def said() -> str:
-    """What a stop says; what is kept was told where it is kept."""
-    return "stopped." if _kept.is_set() else "stopped; nothing half-written was left behind."
+def said(told: bool) -> str:
+    """What a stop says; ``told``: where rows are kept was said already."""
+    if not _kept:
+        # The command may not have begun, and its words not been read.
+        earlier = "what an earlier run has done is as it was, and --resume continues from there"
+        return f"stopped; {earlier if '--resume' in sys.argv else 'nothing half-written was left behind'}."
+    if not told:
+        from footprint.io.unfinished import place
+
+        left = place(Path(os.path.realpath(_kept[-1])))
+        if left.exists():
+            return f"stopped; what an earlier run has done is in {printable(left.name)}, and --resume continues from there."
+    return "stopped."
 
 
 def check() -> None:

@@ -7,6 +7,8 @@ from dataclasses import asdict
 
 import click
 
+from footprint.errors import ArgumentError
+
 
 @click.command()
 @click.argument("job", default="convolve")
@@ -26,8 +28,12 @@ def command(job: str, devices: str | None, size: int, as_json: bool) -> int:
     from footprint.api.verify import TOLERANCE, verify
     from footprint.cli.render import says_what_is_compiled
 
+    names = None if devices is None else [name.strip() for name in devices.split(",") if name.strip()]
+    if names is not None and len(names) < 2:
+        raise ArgumentError(
+            "--devices", repr(devices), "two names or more, such as cpu,cuda", "footprint devices lists what is here"
+        )
     with says_what_is_compiled(silent=as_json):
-        names = None if devices is None else [name.strip() for name in devices.split(",") if name.strip()]
         found = verify(job, names, size=size)
     first = found[0]
     if as_json:

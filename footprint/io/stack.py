@@ -16,6 +16,8 @@ from footprint.io.frames import Frames, Group, ScanParts, existing_file, files_o
 from footprint.io.kinds import begins
 
 _WILD = "*?["
+# How files of scans are called.
+_SCANS = (".nx", ".nxs", ".h5", ".hdf5", ".hdf")
 
 
 def open_parts(path: Any, entry: str | None, own_angles: bool, unit: str | None) -> ScanParts:
@@ -26,7 +28,9 @@ def open_parts(path: Any, entry: str | None, own_angles: bool, unit: str | None)
     file = _file(path)
     kind = None if file is None or path != file else format_of(file)
     if kind is None or kind.name != "HDF5":
-        return _stack_parts(path, open_frames(path, "an NXtomo, DXchange, TIFF, .npy or Zarr scan"))
+        parts = _stack_parts(path, open_frames(path, "an NXtomo, DXchange, TIFF, .npy or Zarr scan"))
+        parts.notes.extend(_left_out(path, parts.projections.frames))
+        return parts
     from footprint.io import dxchange, hdf5, nxtomo
 
     opened = hdf5.open_file(path)
@@ -48,6 +52,17 @@ def open_sinograms(path: Any) -> ScanParts:
     if is_array(path):
         return _stack_parts("the array of sinograms", Turned(ArrayFrames(path, "path")))
     return _stack_parts(_name(path), Turned(open_frames(path)))
+
+
+def _left_out(path: str, frames: Frames) -> list[str]:
+    """What is to be said of a folder whose images are read and beside them are scans, which are not."""
+    beside = sorted(item.name for item in Path(path).iterdir() if item.suffix.lower() in _SCANS) if Path(path).is_dir() else []
+    if not beside or not hasattr(frames, "files"):
+        return []
+    read = [Path(file).name for file in frames.files()]
+    several = f"{read[0]} to {read[-1]}" if len(read) > 1 else read[0]
+    others = ", ".join(beside[:3]) + (f" and {len(beside) - 3} more" if len(beside) > 3 else "")
+    return [f"{path} is read as {frames.shape[0]} projections in {several}; {others} beside is not read: name one to read it"]
 
 
 def _name(path: Any) -> str:

@@ -59,6 +59,11 @@ def choice_rows(plan: Plan) -> list[tuple[str, str, str]]:
     return [(str(c.size), str(c.runs), format_bytes(c.nbytes)) for c in plan.choices]
 
 
+def choices_at(plan: Plan) -> str:
+    """What other sizes were tried with: a table for another budget may have other buffers, so other bytes for the same parts."""
+    return f"other budgets, {counted(plan.copies, 'buffers')} each" if len(plan.lanes) > 1 else "other budgets, one thread"
+
+
 def explain(plan: Plan) -> str:
     """The whole table as text."""
     lines = [f"plan {plan.name} on {plan.limits.device}"]
@@ -68,7 +73,7 @@ def explain(plan: Plan) -> str:
     if len(rows) > 1 and plan.cuts:
         unit = plan.cuts[0].unit or plan.cuts[0].axis
         lines.append(
-            "  other budgets: "
+            f"  {choices_at(plan)}: "
             + "; ".join(f"{size}: {counted(n, unit)} at a time, {counted(parts, 'parts')}" for n, parts, size in rows)
         )
     return "\n".join(lines)

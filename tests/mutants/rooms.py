@@ -310,8 +310,8 @@ MUTANTS = [
     ),
     Mutant(
         MAIN,
-        "_fail(stop.said(), 130)",
-        "_fail(stop.said())",
+        "in _SAID)), 130)",
+        "in _SAID)))",
         (UNIT + "exit_codes.py::test_an_error_is_a_sentence_and_a_code",),
         "exit code of Ctrl-C",
     ),

@@ -262,3 +262,51 @@ def test_slices_with_a_note_among_them_are_finished_and_not_to_be_replaced(shell
     (tmp_path / "v/note.txt").write_text("a note")
     code, _, error = shell(*job, "--resume")
     assert code == 2 and "is finished: there is nothing left to resume; give another name to make it anew" in error
+
+
+def test_settings_of_the_environment_are_refused_in_every_job(shell, folder, tmp_path, monkeypatch):
+    """A reconstruction keeps nothing, and took what is no size."""
+    monkeypatch.setenv("FOOTPRINT_KEEP", "zzz")
+    code, _, error = shell("reconstruct", "scan.nx", "-o", str(tmp_path / "v.h5"), "--center", "24.2")
+    assert code == 2 and "FOOTPRINT_KEEP: got 'zzz', wanted bytes" in error
+
+
+def test_ranges_are_lists_of_two_in_a_file(shell, folder, tmp_path):
+    (tmp_path / "job.toml").write_text('[reconstruct]\nrows = [1, 3]\ncenter = "24.2"\n')
+    code, out, error = shell(
+        "reconstruct", "scan.nx", "-o", str(tmp_path / "v.h5"), "--config", str(tmp_path / "job.toml"), "--json"
+    )
+    assert code == 0 and json.loads(out)["shape"][0] == 2, error
+
+
+def test_one_device_is_refused_in_the_shells_words(shell, folder):
+    code, _, error = shell("verify", "fbp", "--devices", "cpu")
+    assert code == 2 and "--devices: got 'cpu', wanted two names or more, such as cpu,cuda" in error
+
+
+def test_a_folder_of_scans_and_images_says_which_of_them_is_read(shell, folder, tmp_path):
+    """An output of an earlier job was taken for a scan, without a word of the scan beside it."""
+    import tifffile
+
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work/scan.nx").write_bytes((folder / "scan.nx").read_bytes())
+    tifffile.imwrite(tmp_path / "work/v4.tif", np.ones((4, 5, 6), np.float32), photometric="minisblack")
+    words = ("reconstruct", str(tmp_path / "work"), "-o", str(tmp_path / "v.h5"), "--center", "2.5", "--no-log")
+    code, _, error = shell(*words, "--memory", "300MB")
+    assert code == 0 and "work is read as 4 projections in v4.tif; scan.nx beside is not read: name one to read it" in error
+
+
+def test_a_stop_says_what_an_earlier_run_has_left(tmp_path, monkeypatch):
+    from footprint.cli import stop
+
+    monkeypatch.setattr(stop, "_kept", [])
+    monkeypatch.setattr("sys.argv", ["footprint", "reconstruct", "scan.nx"])
+    assert stop.said(False) == "stopped; nothing half-written was left behind."
+    # Before the command has begun.
+    monkeypatch.setattr("sys.argv", ["footprint", "reconstruct", "scan.nx", "--resume"])
+    assert stop.said(False) == "stopped; what an earlier run has done is as it was, and --resume continues from there."
+    stop.keep(str(tmp_path / "v.h5"))
+    assert stop.said(False) == "stopped."
+    (tmp_path / ".v.h5.unfinished").touch()
+    assert stop.said(False) == "stopped; what an earlier run has done is in .v.h5.unfinished, and --resume continues from there."
+    assert stop.said(True) == "stopped."
