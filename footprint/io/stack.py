@@ -28,9 +28,9 @@ def open_parts(path: Any, entry: str | None, own_angles: bool, unit: str | None)
     file = _file(path)
     kind = None if file is None or path != file else format_of(file)
     if kind is None or kind.name != "HDF5":
-        parts = _stack_parts(path, open_frames(path, "an NXtomo, DXchange, TIFF, .npy or Zarr scan"))
-        parts.notes.extend(_left_out(path, parts.projections.frames))
-        return parts
+        stack = _stack_parts(path, open_frames(path, "an NXtomo, DXchange, TIFF, .npy or Zarr scan"))
+        stack.notes.extend(_left_out(path, stack.projections.frames))
+        return stack
     from footprint.io import dxchange, hdf5, nxtomo
 
     opened = hdf5.open_file(path)

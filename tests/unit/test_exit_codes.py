@@ -1,6 +1,5 @@
 """What the shell is told: 2 for a mistake, 130 for a stop, 0 for all else, and one sentence without a traceback."""
 
-import threading
 import warnings
 
 import click
@@ -67,7 +66,7 @@ def test_a_run_that_can_be_resumed_is_no_less_so_by_a_file(monkeypatch, tmp_path
         raise KeyboardInterrupt
 
     monkeypatch.setattr(main.stop, "watch", lambda: None)
-    monkeypatch.setattr(main.stop, "_kept", threading.Event())
+    monkeypatch.setattr(main.stop, "_kept", [])
     monkeypatch.setattr("footprint.cli.outputs.check_names", stopped)
     monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
     monkeypatch.setattr("sys.argv", ["footprint", "reconstruct", "a.nx", "-o", "v.h5", "--config", str(tmp_path / "job.toml")])
