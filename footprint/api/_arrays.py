@@ -52,11 +52,14 @@ class Array:
         Name of the library it came from, so that results go back in kind.
     device
         ``cpu`` or ``cuda:N``: where it lives.
+    order
+        The caller's axes in the order in which ``data`` has them; None where that is their own.
     """
 
     data: Any
     kind: str
     device: str
+    order: tuple[int, ...] | None = None
 
     @cached_property
     def spec(self) -> ArraySpec:
@@ -71,7 +74,7 @@ class Array:
     @property
     def given(self) -> Given:
         """How a plan meets it."""
-        return Given("host" if self.device == "cpu" else "device", self.direct)
+        return Given("host" if self.device == "cpu" else "device", self.direct, order=self.order)
 
 
 def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:

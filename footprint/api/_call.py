@@ -231,7 +231,7 @@ def _key(
         if isinstance(face, Stream) and face.key is not None:
             found += face.spec.shape, face.spec.dtype, face.key
         elif isinstance(face, Array):
-            found += tuple(face.data.shape), face.data.dtype.str, face.device, face.direct
+            found += tuple(face.data.shape), face.data.dtype.str, face.device, face.direct, face.order
         else:
             return None
     text = exact(op, memory, fft, tuple(notes), *found)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from footprint.api._arrays import Array, Memory, described, finished, output, receive, shared, shared_memory, where
-from footprint.api._call import Stream, call
-from footprint.api._mask import has_sum, weights_of
+from footprint.api._call import Described, Stream, call, planned
+from footprint.api._mask import has_sum, mask_slot, weights_of
 from footprint.api._method import Made, made_by, seen_as
 from footprint.api._recall import fresh, looks, recall, remember, replay, values_decide
-from footprint.api._sides import ALONE, Beside, arrays_beside, is_given
-from footprint.api._turned import turned, turned_back
+from footprint.api._sides import ALONE, BESIDE, Beside, arrays_beside, foretold, is_given
+from footprint.api._turned import turned, turned_back, turned_spec
 from footprint.api._units import in_unit, is_quantity, plain, refuse_parts, unmasked
 from footprint.backend.arrays import NUMPY, kind_of
 from footprint.dtypes import COMPLEX, complex_of, floating, sum_dtype
@@ -25,10 +26,13 @@ from footprint.ops.base import Op
 from footprint.ops.complex_sums import ComplexSums
 from footprint.ops.convolve import MASKS, MODES, Correlate, check_origin
 from footprint.ops.known import TREATMENTS, Known
+from footprint.ops.of_mask import OfMask
 from footprint.ops.overlap_save import METHODS
 from footprint.ops.separated import Separated, in_rows, product_of
 from footprint.plan.exact import Latest
+from footprint.plan.plan import Plan
 from footprint.plan.ready import Known as Earlier
+from footprint.plan.slots import Given
 from footprint.spec import ArraySpec
 
 Axes = tuple[int, ...] | None
@@ -243,6 +247,42 @@ def operation(
     # Integers are all numbers.
     able = np.dtype(image.dtype).kind == "f" or (how.boundary == "constant" and math.isnan(cval))
     return (op if how.nan == "propagate" or not able else Known(op, how.nan == "interpolate")), weights
+
+
+def planned_sums(
+    shape: Any,
+    mask: Any,
+    flip: bool,
+    how: Asked,
+    kinds: tuple[Any, Any],
+    cval: Any,
+    beside: Beside,
+    memory: Memory,
+    device: str,
+) -> Plan:
+    """The plan of such a call, by the mask or its shape alone; ``kinds`` are the dtypes of the image, and of a mask's shape."""
+    spec, meets = described(shape, kinds[0], kinds=COMPLEX)
+    order = last(how.axes, len(spec.shape))
+    if order is not None:
+        spec, meets = turned_spec(spec, order), Given(direct=False, order=order)
+    given: Array | Stream | Described | None = None
+    if hasattr(mask, "shape"):
+        given = weights_of(mask, flip, how.sums or spec.dtype, None, how.scales(beside), how.several)
+    kind = kinds[1] if given is None else given.spec.dtype
+    is_complex = kind is not None and described((), kind, kinds=COMPLEX)[0].dtype[1] == "c"
+    op, weights = operation(spec, mask if given is None else given.spec.shape, how, number(cval), flip, is_complex, beside)
+    given = mask_slot(weights) if given is None else given
+    image = Described(spec, meets)
+    sides = [foretold(name, kind, spec.shape, order) for name, kind in zip(BESIDE, beside) if kind is not None]
+    made = made_by(how.method, op, spec, given, where(device), memory)
+    into = order if order is None or how.masks != "all" else (0, *(axis + 1 for axis in order))
+    result = returned(op.out_specs(spec, weights, *(s.spec for s in sides))[0], how.result)
+    target = Described(result, Given(direct=order is None, order=into))
+    plan = planned("convolve", made.op, [image, *made.rest, *sides], [target], where(device), memory)
+    products = made.op if isinstance(made.op, Separated) else None
+    if isinstance(given, Stream) and products is None:
+        return plan
+    return replace(plan, taken=OfMask(given.spec, weights.dtype, products, how.method == "separable"))
 
 
 def returned(spec: ArraySpec, kind: str) -> ArraySpec:

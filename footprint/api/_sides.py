@@ -57,10 +57,10 @@ def rows_beside(beside: Beside, shape: tuple[int, ...]) -> list[Face]:
     return found
 
 
-def foretold(name: str, kind: Any, shape: tuple[int, ...], direct: bool = True) -> Described:
-    """An array of an image's shape as its plan meets it, by the dtype alone."""
+def foretold(name: str, kind: Any, shape: tuple[int, ...], order: tuple[int, ...] | None = None) -> Described:
+    """An array of an image's shape, its axes in that order, as its plan meets it, by the dtype alone."""
     spec, meets = described(shape, getattr(kind, "dtype", kind), name)
-    return Described(spec, meets if direct else Given(direct=False))
+    return Described(spec, meets if order is None else Given(direct=False, order=order))
 
 
 def held_beside(faces: list[Face]) -> int:

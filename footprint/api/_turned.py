@@ -70,7 +70,7 @@ def turned_spec(spec: ArraySpec, order: Order) -> ArraySpec:
 
 def turned(array: Array, order: Order) -> Array:
     """An array with its axes in another order, where it lies."""
-    return array if order is None else Array(array.data.transpose(order), array.kind, array.device)
+    return array if order is None else Array(array.data.transpose(order), array.kind, array.device, order)
 
 
 def turned_back(spec: ArraySpec, order: Order) -> ArraySpec:
@@ -86,6 +86,6 @@ def plan_turned(verb: str, op: Op, spec: ArraySpec, order: Order, device: Device
     # Lines of one pixel lie in any order.
     moved = [axis for axis in order if spec.shape[axis] != 1]
     direct = moved == sorted(moved) or spec.size == 0
-    image = Described(there, Given(direct=direct and np.dtype(spec.dtype).isnative))
-    outs = [Described(one, Given(direct=direct)) for one in op.out_specs(*op.in_specs(there))]
+    image = Described(there, Given(direct=direct and np.dtype(spec.dtype).isnative, order=order))
+    outs = [Described(one, Given(direct=direct, order=order)) for one in op.out_specs(*op.in_specs(there))]
     return planned(verb, op, [image], outs, device, memory)

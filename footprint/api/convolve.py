@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from footprint.answers import answering
-from footprint.api._arrays import Memory, described, where
-from footprint.api._call import Described, planned
-from footprint.api._filtered import Asked, filtered, last, number, operation, returned
-from footprint.api._mask import mask_slot, weights_of
-from footprint.api._method import made_by
-from footprint.api._sides import BESIDE, foretold, given_beside
-from footprint.api._turned import turned_spec
-from footprint.dtypes import COMPLEX
+from footprint.api._arrays import Memory
+from footprint.api._filtered import Asked, filtered, planned_sums
+from footprint.api._sides import given_beside
 from footprint.kernels.common.borders import shows_borders
 from footprint.plan.plan import Plan
-from footprint.plan.slots import Given
 
 
 @shows_borders("boundary")
@@ -225,9 +216,10 @@ def plan_convolve(
     Returns
     -------
     Plan
-        Its inputs are the image and the mask in order of correlation (a convolution's mask flipped) in the sums' dtype; for a mask
-        that is "separable", or found to be so by "auto", the image and the products' columns and rows, ``(rank, k_y)`` and ``(rank,
-        k_x)``; then ``masked`` and ``weight``.
+        Bound, it takes the image, the mask in order of correlation (a convolution's flipped, ``np.flip(mask)``), ``masked`` and
+        ``weight``. Where "auto" found the mask to be a product of a column and a row, or where all its weights are equal, or
+        ``method`` is "separable", other masks must be the same; where they are not, `ArgumentError` says so. A plan with
+        "direct" takes any.
 
     Examples
     --------
@@ -237,46 +229,42 @@ def plan_convolve(
     >>> "separable" in fp.plan_convolve((8192, 8192), np.ones((13, 13)), device="cpu").notes[0]
     True
     """
-    spec, meets = described(shape, dtype, kinds=COMPLEX)
-    how = Asked.of(mode, boundary, result, nan, origin, axes, masks=masks, name="result")
-    order = last(how.axes, len(spec.shape))
-    if order is not None:
-        spec, meets = turned_spec(spec, order), Given(direct=False)
-    beside = given_beside(masked, weight)
-    given = (
-        weights_of(mask, True, how.sums or spec.dtype, scaled=how.scales(beside), several=how.several)
-        if hasattr(mask, "shape")
-        else None
-    )
-    kind = mask_dtype if given is None else given.spec.dtype
-    is_complex = kind is not None and described((), kind, kinds=COMPLEX)[0].dtype[1] == "c"
-    wanted = mask if given is None else given.spec.shape
-    op, weights = operation(spec, wanted, how, number(cval), complex_mask=is_complex, beside=beside)
-    image = Described(spec, meets)
-    sides = [foretold(name, kind, spec.shape, order is None) for name, kind in zip(BESIDE, beside) if kind is not None]
-    target = Described(returned(op.out_specs(spec, weights, *(s.spec for s in sides))[0], how.result), Given(direct=order is None))
-    made = made_by(method, op, spec, mask_slot(weights) if given is None else given, where(device), memory)
-    return planned("convolve", made.op, [image, *made.rest, *sides], [target], where(device), memory)
-
-
-def _turned(mask: np.ndarray, masks: str) -> np.ndarray:
-    """A mask, or each of several, turned round."""
-    return np.flip(mask, tuple(range(masks != "one", mask.ndim)))
+    how = Asked.of(mode, boundary, result, nan, origin, axes, method, masks, "result")
+    return planned_sums(shape, mask, True, how, (dtype, mask_dtype), cval, given_beside(masked, weight), memory, device)
 
 
 @shows_borders("boundary")
-def plan_correlate(shape: tuple[int, ...], mask: Any, mode: str = "same", **options: Any) -> Plan:
+def plan_correlate(
+    shape: tuple[int, ...],
+    mask: Any,
+    mode: str = "same",
+    *,
+    dtype: str = "float32",
+    boundary: str = "constant",
+    cval: float = 0.0,
+    nan: str = "propagate",
+    masked: Any = None,
+    weight: Any = None,
+    origin: int | tuple[int, ...] = 0,
+    axes: Any = None,
+    masks: str = "one",
+    method: str = "auto",
+    mask_dtype: Any = None,
+    result: Any = None,
+    memory: Memory = None,
+    device: str = "auto",
+) -> Plan:
     """Plan `correlate` of a C-contiguous image of this shape and dtype; as of `convolve`.
 
     Parameters
     ----------
-    shape, mask, mode, **options
+    shape, mask, mode, dtype, boundary, cval, nan, masked, weight, origin, axes, masks, method, mask_dtype, result, memory, device
         As in `plan_convolve`.
 
     Returns
     -------
     Plan
-        As of `plan_convolve`.
+        As of `plan_convolve`, but bound it takes the mask as `correlate` does: as it is, also a complex one.
 
     Examples
     --------
@@ -284,5 +272,5 @@ def plan_correlate(shape: tuple[int, ...], mask: Any, mode: str = "same", **opti
     >>> fp.plan_correlate((512, 512), (5, 5), boundary="wrap", device="cpu").n_parts
     1
     """
-    plan = answering(plan_convolve)
-    return plan(shape, _turned(mask, options.get("masks", "one")) if isinstance(mask, np.ndarray) else mask, mode, **options)
+    how = Asked.of(mode, boundary, result, nan, origin, axes, method, masks, "result")
+    return planned_sums(shape, mask, False, how, (dtype, mask_dtype), cval, given_beside(masked, weight), memory, device)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -176,7 +177,8 @@ def _sums(
         raise ArgumentError("mode", repr(mode), "'same' for a Dask array, whose result has its chunks", fix)
     if masks != "one":
         raise ArgumentError("masks", repr(masks), "'one' for a Dask array", "call it for every mask")
-    of = functools.partial(plan_convolve if verb == "convolve" else plan_correlate, mask=mask, mode=mode, dtype=image.dtype, **how)
+    plan: Callable[..., Plan] = plan_convolve if verb == "convolve" else plan_correlate
+    of = functools.partial(plan, mask=mask, mode=mode, dtype=image.dtype, **how)
     # No array is larger than the whole: what is wrong shows before anything is cut.
     made = of(image.shape, device="null")
     asked = Asked.of(mode, how["boundary"], None, how["nan"], how["origin"], how["axes"])

@@ -78,7 +78,7 @@ class BoundPlan(Steps):
         self._threads = plan.limits.threads
         self._handed = Handed(plan)
         self.feeds = self._handed.by_slot
-        self._slots = [slot.id for slot in (*plan.inputs, *plan.outputs)]
+        self._slots = [slot.id for kind in ("inp", "out") for slot in plan.slots if slot.kind == kind]
         # Results on the host are there when a call returns; those on a device follow in the order of the caller's stream.
         self._settles = not plan.limits.host and any(slot.given.space == "host" for slot in plan.outputs)
         try:

@@ -9,9 +9,6 @@ from footprint.units import counted, format_bytes, format_seconds
 if TYPE_CHECKING:
     from footprint.plan.plan import Plan
 
-# Arrays of fewer bytes (a mask, a few statistics) would only crowd the table.
-_SMALL = 1024
-
 
 def memory_rows(plan: Plan) -> list[tuple[str, int, str]]:
     """Kind, bytes and remark of every line of the memory table; the last is the total."""
@@ -32,8 +29,6 @@ def summary_rows(plan: Plan) -> list[tuple[str, str]]:
     if plan.footprint.context:
         rows.append(("context", f"{format_bytes(plan.footprint.context)}, taken by the runtime itself, measured, not in the total"))
     for slot in (*plan.inputs, *plan.outputs):
-        if slot.spec.nbytes < _SMALL:
-            continue
         whose = "yours, not counted" if slot.given.owner == "caller" else "in blocks, counted above"
         kind = "input" if slot.kind == "inp" else "output"
         name = kind if slot.name in (kind, "out", "in") else f"{kind} {slot.name}"

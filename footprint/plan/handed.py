@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -18,6 +18,23 @@ if TYPE_CHECKING:
     from footprint.plan.plan import Plan
 
 
+class Taken(Protocol):
+    """What a caller hands in second, from which the inputs of a plan are made that stand in its place: a mask, and its products."""
+
+    @property
+    def count(self) -> int:
+        """How many inputs are made of it."""
+        ...
+
+    def shown(self, slot: Slot) -> Slot:
+        """As the caller has it; ``slot`` is the first of these inputs."""
+        ...
+
+    def __call__(self, array: Any, /) -> tuple[Any, ...]:
+        """The inputs, of an array of that shape; what the plan was not made for is refused."""
+        ...
+
+
 class Handed:
     """The caller's arrays, as a run of a plan takes them. A small job feels every line of it.
 
@@ -30,15 +47,50 @@ class Handed:
     def __init__(self, plan: Plan) -> None:
         self._ins, self._outs, self._in_place = plan.inputs, plan.outputs, plan.in_place
         self._on_host = all(map(_is_host, (*self._ins, *self._outs)))
-        self._shapes = [
-            [(s, s.id, s.spec.shape, np.dtype(s.spec.dtype), s.given) for s in ends] for ends in (self._ins, self._outs)
-        ]
+        looked_at = lambda slots: [(s, s.id, s.spec.shape, np.dtype(s.spec.dtype), s.given) for s in slots]
+        self._shapes = [looked_at(s for s in plan.slots if s.kind == kind) for kind in ("inp", "out")]
+        # The same as the caller has them.
+        self._shown = [looked_at(ends) for ends in (self._ins, self._outs)]
+        self._taken, self._instead = plan.taken, [one[1] for one in self._shapes[0][1:]]
+        # Bytes of the mask that was handed in last, and what was made of it.
+        self._last: tuple[bytes, tuple[Any, ...]] | None = None
 
     def __call__(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> dict[int, Any]:
         """By slot, what a caller hands in: all of it is looked at."""
         if not (self._on_host and self._plain(inputs, outputs)):
             inputs, outputs = self._looked_at(inputs, outputs)
-        return self.by_slot(inputs, outputs)
+        found: dict[int, Any] = {}
+        taken = self._taken
+        for what, slots, arrays in zip(("inputs", "out"), self._shown, (inputs, outputs)):
+            if len(slots) != len(arrays):
+                raise ShapeError(what, f"{len(arrays)} arrays", f"{len(slots)} ({', '.join(one[0].name for one in slots)})")
+            for at, ((slot, key, shape, dtype, given), array) in enumerate(zip(slots, arrays)):
+                found[key] = array
+                if given.owner != "caller":
+                    continue
+                if tuple(array.shape) != shape:
+                    raise ShapeError(slot.name, f"shape {tuple(array.shape)}", f"{shape}")
+                if at == 1 and taken is not None and what == "inputs":
+                    if not (taken.count == 1 and array.dtype is dtype and array.flags.c_contiguous):
+                        found |= zip(self._instead, self._made(taken, array))
+                    continue
+                if array.dtype is not dtype and array.dtype != dtype:
+                    raise ShapeError(slot.name, f"dtype {array.dtype}", f"{dtype}, as the plan was made for")
+                if given.order is not None:
+                    array = found[key] = array.transpose(given.order)
+                if given.direct:
+                    check_direct(slot, array, dtype)
+        return found
+
+    def _made(self, taken: Taken, array: Any) -> tuple[Any, ...]:
+        """The inputs that are made of what is handed in second; of the same again they are not made anew."""
+        if taken.count == 1:
+            return taken(array)
+        look = array.tobytes() + array.dtype.str.encode()
+        last = self._last
+        if last is None or last[0] != look:
+            self._last = last = look, taken(array)
+        return last[1]
 
     def by_slot(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> dict[int, Any]:
         """By slot, what a verb has seen to: shapes and dtypes fit."""

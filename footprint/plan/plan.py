@@ -16,6 +16,7 @@ from footprint.errors import ArgumentError
 from footprint.plan.bind import BoundPlan
 from footprint.plan.builder import Builder
 from footprint.plan.explain import explain
+from footprint.plan.handed import Taken
 from footprint.plan.lifetime import SERIAL, Lanes, crossing, lifetimes
 from footprint.plan.pack import Item, Placed, pack
 from footprint.plan.slots import Cut, Library, Loop, Part, Phase, Place, Slot, Step
@@ -96,6 +97,8 @@ class Plan:
         Where the budget is so small that most of the time goes into starting parts: how many, and the budget that would cure it.
     in_place
         Whether the result may go to the first input itself.
+    taken
+        Of what a caller hands in second, such as a mask, the inputs that stand in its place are made; None where it is an input.
     """
 
     name: str
@@ -117,6 +120,7 @@ class Plan:
     seconds: tuple[tuple[str, float], ...] = ()
     slow: str = ""
     in_place: bool = False
+    taken: Taken | None = None
 
     @property
     def nbytes(self) -> int:
@@ -143,13 +147,16 @@ class Plan:
 
     @property
     def inputs(self) -> tuple[Slot, ...]:
-        """What the run reads, in order."""
-        return tuple(s for s in self.slots if s.kind == "inp")
+        """What the run reads, in order, as its caller has it."""
+        found = [s.shown for s in self.slots if s.kind == "inp"]
+        if self.taken is not None:
+            found[1 : 1 + self.taken.count] = [self.taken.shown(found[1])]
+        return tuple(found)
 
     @property
     def outputs(self) -> tuple[Slot, ...]:
-        """What the run writes, in order."""
-        return tuple(s for s in self.slots if s.kind == "out")
+        """What the run writes, in order, as its caller has it."""
+        return tuple(s.shown for s in self.slots if s.kind == "out")
 
     @property
     def straight(self) -> bool:
@@ -203,6 +210,8 @@ class Plan:
         program = (self.steps, self.loops, self.phases, self.cuts, self.lanes, self.copies)
         axes = tuple(slot.spec.axes for slot in self.slots)
         digest.update(repr((self.name, limits, memory, program, axes)).encode())
+        if self.taken is not None and self.taken.count > 1:
+            digest.update(repr(self.taken).encode())
         for key, array in sorted(self.constants.items()):
             digest.update(repr((key, array.shape, array.dtype.str)).encode() + array.tobytes())
         return digest.hexdigest()

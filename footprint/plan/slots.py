@@ -106,6 +106,8 @@ class Given:
         Asks a source to hold nothing between reads, where the budget has no room for what it holds; False where it holds nothing.
     loose
         Whether any rows can be had by themselves for no more than their bytes: not where they lie in chunks, or are compressed.
+    order
+        The caller's axes in the order in which the plan sees them; None where that is their own.
     """
 
     space: str = "host"
@@ -116,6 +118,7 @@ class Given:
     stored: bool = field(default=True, compare=False, repr=False)
     lean: Callable[[], bool] | None = field(default=None, compare=False, repr=False)
     loose: bool = False
+    order: tuple[int, ...] | None = None
 
     @property
     def strided(self) -> bool:
@@ -149,6 +152,16 @@ class Slot:
     reach: tuple[tuple[str, Reach], ...] = ()
     held: bool = False
     given: Given = Given()
+
+    @property
+    def shown(self) -> Slot:
+        """The same as the caller has it, its axes in their own order."""
+        order = self.given.order
+        if order is None:
+            return self
+        at = [order.index(axis) for axis in range(len(order))]
+        axes = "".join(self.spec.axes.ljust(len(order), ".")[i] for i in at)
+        return replace(self, spec=ArraySpec(tuple(self.spec.shape[i] for i in at), self.spec.dtype, axes))
 
     def window(self, cuts: tuple[Cut, ...], part: Part) -> tuple[tuple[int, int], ...]:
         """Start and stop along every axis of what it holds of the whole array in a part."""

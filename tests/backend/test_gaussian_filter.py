@@ -80,7 +80,8 @@ def test_colours_go_plane_by_plane_and_spectra_do_not(rng):
         np.testing.assert_allclose(fp.gaussian_filter(photo, 2, axes=axes, **how), want, atol=1e-13)
     # Down rows of three numbers, 500 x 500 x 3 took fifty times as long as its planes do.
     plans = [fp.plan_gaussian_filter((30, 44, n), 2, axes=(0, 1), device="cpu") for n in (3, 100)]
-    assert [plan.inputs[0].spec.shape for plan in plans] == [(3, 30, 44), (30, 44, 100)]
+    assert [plan.slots[0].spec.shape for plan in plans] == [(3, 30, 44), (30, 44, 100)]
+    assert [plan.inputs[0].spec.shape for plan in plans] == [(30, 44, 3), (30, 44, 100)]
 
 
 @pytest.mark.parametrize("sigma", [5, 60])

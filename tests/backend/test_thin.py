@@ -325,12 +325,12 @@ def test_blocks_are_summed_in_the_order_of_the_whole(shape, chunks, rng):
 def test_the_plan_has_the_turned_copies():
     """Two of them where rows are turned, none where a row is one pixel, and none for GPUs, whose kernels ask for no long rows."""
     copies = fp.plan_gaussian_filter((5000, 3), 2, device="cpu")
-    assert copies.inputs[0].spec.shape == (3, 5000) and copies.nbytes >= 2 * 4 * 15000
+    assert copies.slots[0].spec.shape == (3, 5000) and copies.nbytes >= 2 * 4 * 15000
     column = fp.plan_gaussian_filter((500_000, 1), 2, device="cpu")
-    assert column.inputs[0].spec.shape == (1, 500_000) and column.nbytes < 4 * 500_000
+    assert column.slots[0].spec.shape == (1, 500_000) and column.nbytes < 4 * 500_000
     # Parts of the long axis have each other's pixels at their ends alone.
     assert fp.plan_gaussian_filter((500_000, 3), 2, memory="2MB", device="cpu").chunk.unit == "pixels"
-    assert fp.plan_gaussian_filter((5000, 3), 2, device="null:h100").inputs[0].spec.shape == (5000, 3)
+    assert fp.plan_gaussian_filter((5000, 3), 2, device="null:h100").slots[0].spec.shape == (5000, 3)
 
 
 @pytest.mark.parametrize("shape", [(5000, 3), (5000, 1), (5000, 33), (60, 3), (40, 40), (600, 4, 3), (4, 600, 3)])
