@@ -108,17 +108,17 @@ def _run(
     return finished(target, out)
 
 
-def planned_branches(verb: str, shape: Any, dtype: str, make: MakeSum, memory: Memory, device: str) -> Plan:
+def planned_branches(verb: str, shape: Any, dtype: str, make: MakeSum, cval: Any, memory: Memory, device: str) -> Plan:
     """The plan of a sum of filters along axes."""
     spec, _ = described(shape, dtype)
-    op, order = branches(make, spec, 0.0, where(device))
+    op, order = branches(make, spec, cval, where(device))
     return plan_turned(verb, op, spec, order, where(device), memory)
 
 
-def planned_lines(verb: str, shape: Any, dtype: str, make: Make, memory: Memory, device: str) -> Plan:
+def planned_lines(verb: str, shape: Any, dtype: str, make: Make, cval: Any, memory: Memory, device: str) -> Plan:
     """The plan of a filter along axes."""
     spec, _ = described(shape, dtype)
-    op, order = operation(make, spec, 0.0, where(device))
+    op, order = operation(make, spec, cval, where(device))
     return plan_turned(verb, op, spec, order, where(device), memory)
 
 

@@ -181,6 +181,7 @@ def plan_sobel(
     *,
     dtype: str = "float32",
     mode: Any = "reflect",
+    cval: float = 0.0,
     memory: Memory = None,
     device: str = "auto",
 ) -> Plan:
@@ -190,7 +191,7 @@ def plan_sobel(
     ----------
     shape, dtype, memory, device
         As in `plan_gaussian_filter`.
-    axis, mode
+    axis, mode, cval
         As in `sobel`.
 
     Returns
@@ -204,7 +205,7 @@ def plan_sobel(
     >>> fp.plan_sobel((512, 512), 0, device="cpu").n_parts
     1
     """
-    return planned_lines("sobel", shape, dtype, lambda n_axes: sobels(axis, mode, n_axes), memory, device)
+    return planned_lines("sobel", shape, dtype, lambda n_axes: sobels(axis, mode, n_axes), cval, memory, device)
 
 
 @shows_borders("mode")
@@ -213,6 +214,7 @@ def plan_laplace(
     *,
     dtype: str = "float32",
     mode: Any = "reflect",
+    cval: float = 0.0,
     axes: Any = None,
     memory: Memory = None,
     device: str = "auto",
@@ -223,7 +225,7 @@ def plan_laplace(
     ----------
     shape, dtype, memory, device
         As in `plan_gaussian_filter`.
-    mode, axes
+    mode, cval, axes
         As in `laplace`.
 
     Returns
@@ -237,7 +239,7 @@ def plan_laplace(
     >>> fp.plan_laplace((512, 512), device="cpu").n_parts
     1
     """
-    return planned_branches("laplace", shape, dtype, lambda n_axes: differences(n_axes, axes, mode), memory, device)
+    return planned_branches("laplace", shape, dtype, lambda n_axes: differences(n_axes, axes, mode), cval, memory, device)
 
 
 @shows_borders("mode")
@@ -248,6 +250,7 @@ def plan_unsharp_mask(
     *,
     dtype: str = "float32",
     mode: Any = "reflect",
+    cval: float = 0.0,
     axes: Any = None,
     memory: Memory = None,
     device: str = "auto",
@@ -258,7 +261,7 @@ def plan_unsharp_mask(
     ----------
     shape, dtype, memory, device
         As in `plan_gaussian_filter`.
-    radius, amount, mode, axes
+    radius, amount, mode, cval, axes
         As in `unsharp_mask`.
 
     Returns
@@ -273,7 +276,7 @@ def plan_unsharp_mask(
     1
     """
     made = lambda n_axes: sharpened(n_axes, axes, radius, amount, mode)
-    return planned_branches("unsharp_mask", shape, dtype, made, memory, device)
+    return planned_branches("unsharp_mask", shape, dtype, made, cval, memory, device)
 
 
 @shows_borders("mode")
@@ -283,6 +286,7 @@ def plan_gaussian_laplace(
     *,
     dtype: str = "float32",
     mode: Any = "reflect",
+    cval: float = 0.0,
     axes: Any = None,
     truncate: float = 4.0,
     radius: Any = None,
@@ -295,7 +299,7 @@ def plan_gaussian_laplace(
     ----------
     shape, dtype, memory, device
         As in `plan_gaussian_filter`.
-    sigma, mode, axes, truncate, radius
+    sigma, mode, cval, axes, truncate, radius
         As in `gaussian_laplace`.
 
     Returns
@@ -310,7 +314,7 @@ def plan_gaussian_laplace(
     1
     """
     made = lambda n_axes: curvatures(n_axes, axes, sigma, mode, truncate, radius)
-    return planned_branches("gaussian_laplace", shape, dtype, made, memory, device)
+    return planned_branches("gaussian_laplace", shape, dtype, made, cval, memory, device)
 
 
 def sobels(axis: Any, mode: Any, n_axes: int) -> list[Weights]:

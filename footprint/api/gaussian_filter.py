@@ -96,6 +96,7 @@ def plan_gaussian_filter(
     *,
     dtype: str = "float32",
     mode: Any = "reflect",
+    cval: float = 0.0,
     truncate: float = 4.0,
     radius: Any = None,
     axes: Any = None,
@@ -110,7 +111,7 @@ def plan_gaussian_filter(
         Of the array.
     dtype : str
         Of the array.
-    sigma, order, mode, truncate, radius, axes, memory, device
+    sigma, order, mode, cval, truncate, radius, axes, memory, device
         As in `gaussian_filter`.
 
     Returns
@@ -126,7 +127,7 @@ def plan_gaussian_filter(
     1
     """
     made = lambda n_axes: gaussians(sigma, order, mode, truncate, radius, axes, n_axes)
-    return planned_lines("gaussian_filter", shape, dtype, made, memory, device)
+    return planned_lines("gaussian_filter", shape, dtype, made, cval, memory, device)
 
 
 @shows_borders("mode")
@@ -175,6 +176,7 @@ def plan_uniform_filter(
     *,
     dtype: str = "float32",
     mode: Any = "reflect",
+    cval: float = 0.0,
     origin: Any = 0,
     axes: Any = None,
     memory: Memory = None,
@@ -186,7 +188,7 @@ def plan_uniform_filter(
     ----------
     shape, dtype, memory, device
         As in `plan_gaussian_filter`.
-    size, mode, origin, axes
+    size, mode, cval, origin, axes
         As in `uniform_filter`.
 
     Returns
@@ -201,7 +203,7 @@ def plan_uniform_filter(
     1
     """
     made = lambda n_axes: boxes(size, mode, origin, axes, n_axes)
-    return planned_lines("uniform_filter", shape, dtype, made, memory, device)
+    return planned_lines("uniform_filter", shape, dtype, made, cval, memory, device)
 
 
 def gaussians(sigma: Any, order: Any, mode: Any, truncate: Any, radius: Any, axes: Any, n_axes: int) -> list[Weights]:

@@ -31,9 +31,9 @@ _SIDES = ("masked", "weight")
 _SKY = ("mask", "weight", "background", "noise")
 _BESIDE: dict[str, tuple[str, ...]] = {"convolve": _SIDES, "correlate": _SIDES, "plan_convolve": _SIDES, "plan_correlate": _SIDES}
 _BESIDE |= {"measure": ("labels",), "apertures": _SKY, "measure_at": _SKY, "find_sources": _SKY, "background": _SKY[:2]}
-_RANKS = ("median_filter", "rank_filter", "percentile_filter", "minimum_filter", "maximum_filter", "plan_median_filter")
+_RANKS = ("median_filter", "rank_filter", "percentile_filter", "minimum_filter", "maximum_filter")
 _WINDOWS = dict.fromkeys(("convolve", "correlate", "plan_convolve", "plan_correlate"), "mask")
-_WINDOWS |= {"find_sources": "matched_filter"} | dict.fromkeys((*_RANKS, "plan_rank_filter", "plan_percentile_filter"), "footprint")
+_WINDOWS |= {"find_sources": "matched_filter"} | dict.fromkeys((*_RANKS, *(f"plan_{name}" for name in _RANKS)), "footprint")
 
 # Where a mask is among the arguments, and what it is called there.
 _MASKS = {"convolve": (1, "mask"), "correlate": (1, "mask"), "plan_convolve": (1, "mask"), "plan_correlate": (1, "mask")}

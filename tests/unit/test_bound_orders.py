@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 
 import numpy as np
@@ -220,3 +221,28 @@ def test_digits_of_a_mask_are_not_dropped(rng):
         plan = fp.plan_correlate(image.shape, given, device="cpu")
         for one in mask, mask.astype("f4"), np.asfortranarray(mask), (mask * 9).astype("u1"):
             np.testing.assert_array_equal(bound(plan, image, one), fp.correlate(image, one, device="cpu"))
+
+
+@pytest.mark.parametrize(
+    ("verb", "args"),
+    [(verb, args) for verb, args, _ in FILTERS] + [("sobel", (0,)), ("minimum_filter", (3,)), ("maximum_filter", (3,))],
+    ids=lambda one: one if isinstance(one, str) else "",
+)
+def test_a_constant_outside_is_the_plans(verb, args, rng):
+    """It was 0 whatever the caller had."""
+    image, how = rng.random((19, 23), "f4"), {"mode": "constant", "cval": 7.5, "device": "cpu"}
+    plan = getattr(fp, f"plan_{verb}")(image.shape, *args, **how)
+    np.testing.assert_array_equal(bound(plan, image), getattr(fp, verb)(image, *args, **how))
+    assert plan != getattr(fp, f"plan_{verb}")(image.shape, *args, mode="constant", device="cpu")
+    assert fp.estimate_required_memory(verb, image.shape, *args, **how) == plan.footprint.total
+    with pytest.raises(ArgumentError, match="cval: got"):
+        getattr(fp, f"plan_{verb}")(image.shape, *args, mode="constant", cval="dark", device="cpu")
+
+
+def test_what_a_verb_is_told_its_plan_is_told():
+    """But for what goes by the data alone."""
+    told = lambda name: set(inspect.signature(getattr(fp, name)).parameters)
+    data = {"input", "image", "output", "out", "array"}
+    for name in [name for name in fp.__all__ if f"plan_{name}" in fp.__all__ and name.endswith("_filter")] + ["sobel", "laplace"]:
+        if name != "ramp_filter":
+            assert told(name) - data <= told(f"plan_{name}"), name
