@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from footprint.backend.base import Backend
-from footprint.backend.registry import running_backend
+from footprint.backend.registry import choose_device, running_backend
 from footprint.errors import ArgumentError
 from footprint.plan.bind import BoundPlan
 from footprint.plan.builder import Builder
@@ -225,16 +225,20 @@ class Plan:
     def __str__(self) -> str:
         return explain(self)
 
-    def bind(self, backend: Backend | str, check: str = "", host: Sequence[np.ndarray] = ()) -> BoundPlan:
-        """Allocate ``nbytes`` on the backend, and make every kernel ready; ``check`` and ``host`` see `plan.bind.BoundPlan`.
+    def bind(self, device: Backend | str = "auto", check: str = "", host: Sequence[np.ndarray] = ()) -> BoundPlan:
+        """Allocate ``nbytes`` on a device, and make every kernel ready; ``check`` and ``host`` see `plan.bind.BoundPlan`.
 
-        The backend may be named: "cpu", "cuda:1".
+        The device is one by name, "cpu" or "cuda:1", or a backend; "auto" is the one that the plan was made for, or where that
+        only plans, the one that functions choose.
         """
-        if isinstance(backend, str):
-            backend = running_backend(backend)
-        elif not isinstance(backend, Backend):
-            raise ArgumentError("backend", kind_of(backend), "a device's name such as 'cpu' or 'cuda:0'")
-        return BoundPlan(self, backend, check, host)
+        if not isinstance(device, Backend | str):
+            raise ArgumentError("device", kind_of(device), "a device's name such as 'cpu' or 'cuda:0'")
+        if isinstance(device, Backend):
+            return BoundPlan(self, device, check, host)
+        if device == "auto":
+            mine = self.limits.device
+            device = choose_device("auto") if mine.startswith("null") else mine
+        return BoundPlan(self, running_backend(device), check, host)
 
 
 def finish(b: Builder, name: str, lanes: Lanes = SERIAL, copies: int = 1) -> Plan:

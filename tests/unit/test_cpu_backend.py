@@ -344,8 +344,15 @@ def test_a_device_is_bound_to_by_its_name():
     with pytest.raises(BackendError, match="null: it only plans"):
         plan.bind("null")
     for wrong in None, image, fp:
-        with pytest.raises(ArgumentError, match=r"backend: got .*, wanted a device's name such as 'cpu' or 'cuda:0'"):
+        with pytest.raises(ArgumentError, match=r"device: got .*, wanted a device's name such as 'cpu' or 'cuda:0'"):
             plan.bind(wrong)
-    for name in "cup", "auto", "cuda:*":
+    # Without a name it is the plan's own; where that only plans, what functions choose.
+    plans = plan, fp.plan_gaussian_filter(image.shape, 2, device="null")
+    for given in ({}, {"device": "auto"}, {"device": "cpu"}):
+        for one in plans:
+            with one.bind(**given) as bound:
+                assert bound.backend.limits.device == "cpu"
+                bound(image, out=[out])
+    for name in "cup", "cuda:*":
         with pytest.raises(FootprintError):
             plan.bind(name)
