@@ -20,11 +20,11 @@ from footprint.api._turned import turned, turned_back, turned_spec
 from footprint.api._units import in_unit, is_quantity, plain, refuse_parts, unmasked
 from footprint.backend.arrays import NUMPY, kind_of
 from footprint.dtypes import COMPLEX, complex_of, floating, sum_dtype
-from footprint.errors import ArgumentError, choose
+from footprint.errors import ArgumentError, ShapeError, choose
 from footprint.kernels.common.borders import border, is_border
 from footprint.ops.base import Op
 from footprint.ops.complex_sums import ComplexSums
-from footprint.ops.convolve import MASKS, MODES, Correlate, check_origin
+from footprint.ops.convolve import MASKS, MODES, SWAP, Correlate, check_origin
 from footprint.ops.known import TREATMENTS, Known
 from footprint.ops.of_mask import OfMask
 from footprint.ops.overlap_save import METHODS
@@ -274,15 +274,27 @@ def planned_sums(
     given = mask_slot(weights) if given is None else given
     image = Described(spec, meets)
     sides = [foretold(name, kind, spec.shape, order) for name, kind in zip(BESIDE, beside) if kind is not None]
+    result = _result(op, flip, how, spec, weights, *(s.spec for s in sides))
     made = made_by(how.method, op, spec, given, where(device), memory)
     into = order if order is None or how.masks != "all" else (0, *(axis + 1 for axis in order))
-    result = returned(op.out_specs(spec, weights, *(s.spec for s in sides))[0], how.result)
     target = Described(result, Given(direct=order is None, order=into))
     plan = planned("convolve", made.op, [image, *made.rest, *sides], [target], where(device), memory)
     products = made.op if isinstance(made.op, Separated) else None
     if isinstance(given, Stream) and products is None:
         return plan
     return replace(plan, taken=OfMask(given.spec, weights.dtype, products, how.method == "separable"))
+
+
+def _result(op: Op, flip: bool, how: Asked, *specs: ArraySpec) -> ArraySpec:
+    """The result, in the dtype that was asked for."""
+    try:
+        return returned(op.out_specs(*specs)[0], how.result)
+    except ShapeError as error:
+        if flip or error.fix != SWAP:
+            raise
+        # What is slid over what is the other way round then.
+        also = " and conjugate" if isinstance(op, ComplexSums) else ""
+        raise ShapeError(error.name, error.got, error.wanted, f"{SWAP}, and reverse{also} the result") from None
 
 
 def returned(spec: ArraySpec, kind: str) -> ArraySpec:
@@ -317,7 +329,7 @@ def _run(
     op, wanted = operation(source.spec, given.spec.shape, how, cval, flip, np.dtype(given.spec.dtype).kind == "c", beside)
     more = arrays_beside(beside, natural.spec.shape)
     sides = [turned(one, order) for one in more.values()]
-    result = returned(op.out_specs(source.spec, given.spec, *(one.spec for one in sides))[0], how.result)
+    result = _result(op, flip, how, source.spec, given.spec, *(one.spec for one in sides))
     into = order if order is None or how.masks != "all" else (0, *(axis + 1 for axis in order))
     target = output(out, turned_back(result, into), natural)
     if out is not None:

@@ -51,7 +51,7 @@ def convolve(
         The size of the result, with the conventions of ``scipy.signal.convolve``: "full" has n + k - 1 outputs an axis, "same" the
         n in the middle of them (starting at (k - 1) // 2, so c = (k - 1) // 2; for an even mask ``scipy.ndimage.convolve`` puts the
         centre one further), "valid" the n - k + 1 that reach nothing outside. If the mask is larger than the image there are none,
-        so that is refused (SciPy swaps the two; do so yourself if you mean it).
+        so that is refused (SciPy swaps the two; do so yourself if you mean it, and see `correlate`).
     boundary : {"constant", "nearest", "reflect", "mirror", "wrap"}
         What lies outside: ``cval``; the last sample; abcd|dcba (numpy.pad's "symmetric"); abcd|cba (numpy.pad's "reflect");
         abcd|abcd. The notes have the names that other libraries give them, which are accepted where no two differ.
@@ -149,7 +149,8 @@ def correlate(
     x - k_x // 2 + j].
 
     The convolution with the mask flipped in every axis; all else as in `convolve`. In mode "same" tap k // 2 lies on the output, as
-    in ``scipy.signal.correlate`` and ``scipy.ndimage.correlate``. The conjugate of a complex mask is used.
+    in ``scipy.signal.correlate`` and ``scipy.ndimage.correlate``. The conjugate of a complex mask is used. A mask that is larger
+    than the image has no "valid" outputs: with the two swapped the result is reversed along every axis, and conjugated.
 
     Parameters
     ----------

@@ -24,6 +24,8 @@ from footprint.units import counted
 
 AXES = "zyx"
 MODES = ("same", "full", "valid")
+# What is to be done where a mask is larger than the image.
+SWAP = "swap the two"
 # Weights of a column, as many of which take twice the time of those of a row over integers as they are stored: 101 took 4 times,
 # 301 9 times, 1001 40 times. Over others they go by strips; a weight takes so much more time beside what transforms take.
 _COLUMN, _STRIPS = 32, 1.65
@@ -150,7 +152,7 @@ class Correlate(Op):
         check_origin(self.origin or (0,) * len(self.taps), self.taps, self.mode)
         many, one = image.shape[: self.batch], image.shape[self.batch :]
         if self.mode == "valid" and any(k > n > 0 for k, n in zip(self.taps, one)):
-            fix = "swap the two" if all(k >= n for k, n in zip(self.taps, one)) else ""
+            fix = SWAP if all(k >= n for k, n in zip(self.taps, one)) else ""
             raise ShapeError("mask", f"shape {self.taps}", f'at most the image\'s {one} in mode "valid"', fix)
         shape = tuple(self.length(n, k) for n, k in zip(one, self.taps))
         masks, name = (weights.shape[:1], "m") if self.masks == "all" else ((), "")

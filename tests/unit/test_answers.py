@@ -44,7 +44,7 @@ def test_any_unknown_keyword_is_answered_by_the_nearest():
             assert said(verb, **{one + "q": 0}) == f"{name}() got an unexpected keyword argument '{one}q'; the nearest is {one}="
         takes = re.escape(", ".join(f"{one}=" for one in known) or "none")
         assert re.fullmatch(rf"{name}\(\) got an unexpected keyword argument 'zzzzzz'; it takes {takes}", said(verb, zzzzzz=0))
-    passed_on = ["plan_correlate", "plan_pad", "plan_try_axes", "try_axes", "value_range"]
+    passed_on = ["plan_pad", "plan_try_axes", "try_axes", "value_range"]
     assert sorted(open_ended) == ["estimate_max_chunk_size", "estimate_required_memory", *passed_on]
 
 
@@ -166,6 +166,20 @@ def test_a_mask_is_swapped_with_the_image_only_where_that_helps():
     for mask, said in ((np.ones((5, 5)), r"; swap the two\.$"), (np.ones((5, 2)), r'in mode "valid"\.$')):
         with pytest.raises(fp.ShapeError, match=said):
             fp.convolve(IMAGE, mask, "valid", device="cpu")
+
+
+def test_correlate_says_what_becomes_of_what_is_swapped(rng):
+    """What it said to do gave the result backwards, and conjugated."""
+    signal = pytest.importorskip("scipy.signal")
+    images = [rng.random(shape) for shape in ((4, 3), (6, 7), (4, 3), (6, 7))]
+    image, mask = images[0] + 1j * images[2], images[1] + 1j * images[3]
+    for one, other, also in ((images[0], images[1], ""), (image, mask, " and conjugate"), (image, images[1], " and conjugate")):
+        for plan in False, True:
+            with pytest.raises(fp.ShapeError, match=rf"; swap the two, and reverse{also} the result\.$"):
+                fp.plan_correlate((4, 3), other, "valid", dtype=one.dtype) if plan else fp.correlate(one, other, "valid")
+        want, got = signal.correlate(one, other, "valid", "direct"), fp.correlate(other, one, "valid")
+        np.testing.assert_allclose(np.flip(got).conj(), want, rtol=1e-12)
+        assert not np.allclose(got, want)
 
 
 def test_several_masks_are_hinted_at_where_axes_are_too_few():
