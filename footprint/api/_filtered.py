@@ -304,6 +304,9 @@ def returned(spec: ArraySpec, kind: str) -> ArraySpec:
 
 def number(cval: Any) -> float:
     """What lies outside, as a number."""
+    if isinstance(cval, complex | np.complexfloating):
+        # Python refuses its own, and of NumPy's drops the imaginary part.
+        raise ArgumentError("cval", repr(cval), "a real number")
     try:
         return float(cval)
     except (TypeError, ValueError, OverflowError):

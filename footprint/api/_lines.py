@@ -13,7 +13,7 @@ from footprint.api._call import Described, call
 from footprint.api._recall import again, looks, remember_turned
 from footprint.api._turned import Order, free_first, long_last, plan_turned, turned, turned_back
 from footprint.api._units import in_unit, is_quantity, plain, refuse_parts
-from footprint.api._window import asked, number, target_of
+from footprint.api._window import as_planes, asked, number, target_of
 from footprint.backend.device import Device
 from footprint.backend.registry import device_limits
 from footprint.errors import ShapeError
@@ -202,7 +202,7 @@ def _sorted(taps: list[Taps]) -> list[Taps]:
 
 def _dims(n_axes: int) -> str:
     if not 1 <= n_axes <= len(AXES):
-        raise ShapeError("input", counted(n_axes, "dimensions"), "1 to 3", "filter it part by part")
+        raise ShapeError("input", counted(n_axes, "dimensions"), "1 to 3", as_planes(n_axes))
     return AXES[-n_axes:]
 
 

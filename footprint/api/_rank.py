@@ -13,7 +13,7 @@ from footprint.api._recall import again, looks, remember_turned
 from footprint.api._tomo import numbers
 from footprint.api._turned import Order, free_first, long_last, plan_turned, turned, turned_back
 from footprint.api._units import in_unit, is_quantity, plain, refuse_parts
-from footprint.api._window import asked, axes_of, each, mode_of, number, placed, target_of, whole
+from footprint.api._window import as_planes, asked, axes_of, each, mode_of, number, placed, target_of, whole
 from footprint.backend.device import Device
 from footprint.errors import ArgumentError, ShapeError
 from footprint.kernels.common.borders import NONE
@@ -83,8 +83,7 @@ def rank_op(spec: ArraySpec, rank: int | float | None, how: Window, device: Devi
     """The operation, a rank that is a float being a percentile and none the median, and the order of axes it takes."""
     n_axes, dtype = len(spec.shape), spec.dtype
     if not 1 <= n_axes <= 3:
-        fix = "reshape it to a stack of planes" if n_axes else ""
-        raise ShapeError("input", counted(n_axes, "dimensions"), "1 to 3", fix)
+        raise ShapeError("input", counted(n_axes, "dimensions"), "1 to 3", as_planes(n_axes))
     if np.dtype(dtype).itemsize > 8:
         raise ShapeError("input", f"dtype {np.dtype(dtype).name}", "numbers of at most 8 bytes", "use float64")
     wanted = axes_of(how.axes, n_axes)

@@ -34,6 +34,11 @@ def axes_of(axes: Any, n_axes: int) -> tuple[int, ...]:
     return found
 
 
+def as_planes(n_axes: int) -> str:
+    """What is done with arrays of so many axes, more than filters take."""
+    return "reshape it to (-1, n_y, n_x), and give axes=(1, 2)" if n_axes else ""
+
+
 def each(name: str, value: Any, count: int, read: Callable[[str, Any], Any]) -> tuple[Any, ...]:
     """A value for every axis that is filtered: one for all of them, or a sequence of as many."""
     if library_of(value).later:
@@ -57,7 +62,7 @@ def whole(name: str, value: Any) -> int:
 def number(name: str, value: Any) -> float:
     """A finite number."""
     try:
-        found = float(value)
+        found = np.nan if isinstance(value, np.complexfloating) else float(value)
     except (TypeError, ValueError, OverflowError):
         found = np.nan
     if not np.isfinite(found):

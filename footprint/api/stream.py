@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ import numpy as np
 from footprint.api._arrays import Array, Memory, Progress, described, limits_and_budget, receive, where
 from footprint.api._call import meeting
 from footprint.api._filtered import Asked, number, operation
+from footprint.api._frames import coming_of, each_alone, on_host_as
 from footprint.api._labels import beside as line_up
 from footprint.api._labels import is_labelled
 from footprint.api._mask import held_bytes, mask_slot, shape_of, weights_of
@@ -74,9 +75,10 @@ def stream(
         All of one shape and dtype, on the host; of NumPy, PyTorch, JAX or what else `convolve` takes. Integers of 8 and 16 bits
         cross to a GPU as they are.
     verb : {"convolve", "correlate"}
-        What is done to each frame. Call other functions on each frame, as in ``(fp.median_filter(frame, 3) for frame in frames)``;
-        a call like an earlier one finds its plan and memory ready. (If you extend Footprint, an operation with one input and one
-        output also works.)
+        What is done to each frame, or that function itself. Call other functions on each frame, as in
+        ``(fp.median_filter(frame, 3) for frame in frames)``, and these two on frames in colour, of complex numbers, or of one
+        dimension; a call like an earlier one finds its plan and memory ready. (If you extend Footprint, an operation with one input
+        and one output also works.)
     mask : array (k_y, k_x), or str
         As in `convolve`.
     mode, boundary, cval, nan, method
@@ -112,11 +114,11 @@ def stream(
     [0.0, 1.0, 2.0, 3.0, 4.0]
     """
     depth = _depth(depth)
-    coming = _coming(frames)
+    coming = coming_of(frames)
     first: Any = next(coming, END)
     if first is END:
         raise ShapeError("frames", "none", "at least one frame")
-    seen = _on_host(first, "frames")
+    seen = on_host_as(first, "frames")
     names: Any = None
     beside = given_beside(masked, weight)
     if is_labelled(first):
@@ -138,7 +140,7 @@ def stream(
 
     def see(frame: Any, number: int) -> np.ndarray:
         word = f"frame {number}"
-        found: np.ndarray = _on_host(frame if names is None else line_up(names, frame, word, "first frame"), word).data
+        found: np.ndarray = on_host_as(frame if names is None else line_up(names, frame, word, "first frame"), word).data
         return found
 
     kind = Frames(see, kind_called(seen.kind).back)
@@ -361,6 +363,8 @@ def _operation(verb: Any, mask: Any, frame: ArraySpec, how: Asked, cval: Any, be
             name = "mask" if mask is not None else "masked" if beside[0] is not None else "weight"
             raise ArgumentError(name, "an array", "none beside an operation", "give the operation its own")
         return verb, None
+    if callable(verb) and getattr(verb, "__module__", "") == "footprint":
+        verb = verb.__name__
     if not isinstance(verb, str):
         raise ArgumentError(
             "verb", kind_of(verb), "'convolve', 'correlate' or an operation", "name what comes after it, as in mask="
@@ -370,29 +374,10 @@ def _operation(verb: Any, mask: Any, frame: ArraySpec, how: Asked, cval: Any, be
     if mask is None:
         raise ArgumentError("mask", "None", "an array of weights")
     if len(frame.shape) != 2:
-        raise ShapeError("frames", f"shape {frame.shape}", "(n_y, n_x)")
+        raise ShapeError("frames", f"shape {frame.shape}", "(n_y, n_x)", each_alone(verb, len(frame.shape)))
     weights = weights_of(receive(mask, "mask").data, verb == "convolve", how.sums or frame.dtype, scaled=how.scales(beside))
     assert isinstance(weights, Array)
     return operation(frame, weights.spec.shape, how, number(cval), beside=beside)[0], weights
-
-
-def _coming(frames: Any) -> Iterator[Any]:
-    """The frames, one after another; the letters of a name are none."""
-    try:
-        if not isinstance(frames, str | bytes):
-            return iter(frames)
-    except TypeError:
-        pass
-    fix = "give a generator that yields them one by one"
-    raise ArgumentError("frames", kind_of(frames), "a list, a generator or another iterable of arrays", fix)
-
-
-def _on_host(frame: Any, name: str) -> Array:
-    """A frame, seen where it lies."""
-    found = receive(frame, name)
-    if found.device != "cpu":
-        raise ArgumentError(name, f"arrays on {found.device}", "arrays in host memory", "call the verb on each frame instead")
-    return found
 
 
 def _brought(beside: Array) -> Array:

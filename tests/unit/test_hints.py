@@ -316,3 +316,42 @@ def test_what_pytorch_maps_is_told_what_helps():
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     sentence = error_of(torch.vmap(lambda x: fp.convolve(x, MASK)), torch.ones(3, 8, 8))
     assert sentence.endswith("; call the function outside torch.vmap and torch.func, on all images at once with axes=(1, 2).")
+
+
+def test_frames_that_no_stream_takes_are_filtered_one_by_one(rng):
+    """What was wanted was said, and not what to do."""
+    mask = np.ones((3, 3))
+    for shape, kind, weights, way in (
+        ((9, 8, 3), "f4", mask, "(fp.correlate(frame, mask, axes=(0, 1)) for frame in frames)"),
+        ((9,), "f4", np.ones(3), "(fp.correlate(frame, mask) for frame in frames)"),
+        ((9, 8), "c8", mask, "(fp.convolve(frame, mask) for frame in frames)"),
+    ):
+        frames = [rng.random(shape).astype(kind)]
+        assert f"call the function on each frame, as in {way}" in error_of(fp.stream, frames, "correlate", weights, device="cpu")
+        assert next(eval(way, {"fp": fp, "frames": frames, "mask": weights})).shape == shape
+
+
+def test_a_stream_takes_its_verbs_themselves(rng):
+    frames, mask = list(rng.random((3, 9, 8), "f4")), rng.random((3, 4), "f4")
+    for verb in fp.convolve, fp.correlate:
+        for got, frame in zip(fp.stream(frames, verb, mask, device="cpu"), frames, strict=True):
+            np.testing.assert_array_equal(got, verb(frame, mask, method="direct", device="cpu"))
+    said = error_of(fp.stream, frames, fp.median_filter, mask)
+    assert "verb: got 'median_filter', wanted one of convolve, correlate; call any other on each" in said
+    assert "wanted 'convolve', 'correlate' or an operation" in error_of(fp.stream, frames, np.dot, mask)
+
+
+def test_a_stack_of_stacks_is_filtered_as_planes(rng):
+    image = rng.random((2, 3, 9, 8), "f4")
+    for verb, args in ((fp.median_filter, (3,)), (fp.gaussian_filter, (1,)), (fp.laplace, ())):
+        said = error_of(verb, image, *args, axes=(2, 3), device="cpu")
+        assert said.endswith("reshape it to (-1, n_y, n_x), and give axes=(1, 2).")
+        planes = verb(image.reshape(-1, 9, 8), *args, axes=(1, 2), device="cpu").reshape(image.shape)
+        np.testing.assert_array_equal(planes[1, 2], verb(image[1, 2], *args, device="cpu"))
+
+
+def test_what_lies_outside_complex_numbers_is_real():
+    """Of NumPy's the imaginary part was dropped."""
+    for cval in 1j, np.complex128(2 + 1j), np.complex64(2 + 1j):
+        assert "wanted a real number" in error_of(fp.convolve, np.ones((4, 5), "c8"), np.ones((3, 3)), cval=cval)
+        assert "wanted a finite number" in error_of(fp.gaussian_filter, np.ones((4, 5)), 1, mode="constant", cval=cval)
