@@ -20,7 +20,7 @@ class Mutant(NamedTuple):
 
 
 ROOMS = (
-    "batch catalogues chips comfort edges files fourier hints images iterative kept kernels labels lazy methods parts places "
+    "batch bound catalogues chips comfort edges files fourier hints images iterative kept kernels labels lazy methods parts places "
     "plan rooms skies sources steps sums threads"
 ).split()
 """The modules that have a list of them, ``MUTANTS``."""
