@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from footprint.plan.plan import Plan
 
 
+# Bytes of masks that are known again by a copy of them: products of larger ones are found anew, in memory that the plan has.
+_KNOWN = 1 << 19
+
+
 class Taken(Protocol):
     """What a caller hands in second, from which the inputs of a plan are made that stand in its place: a mask, and its products."""
 
@@ -84,7 +88,7 @@ class Handed:
 
     def _made(self, taken: Taken, array: Any) -> tuple[Any, ...]:
         """The inputs that are made of what is handed in second; of the same again they are not made anew."""
-        if taken.count == 1:
+        if taken.count == 1 or array.nbytes > _KNOWN:
             return taken(array)
         look = array.tobytes() + array.dtype.str.encode()
         last = self._last
