@@ -60,7 +60,7 @@ def test_what_lies_beside_the_image_and_several_masks(rng):
 
 
 @pytest.mark.parametrize(("verb", "args", "how"), FILTERS, ids=[one[0] for one in FILTERS])
-@pytest.mark.parametrize(("shape", "axes"), [(CUBE, (0, 1)), (CUBE, (1, 0)), (CUBE, (1, 2)), ((6, 7, 8), (0, 2)), (LONG, (0, 1))])
+@pytest.mark.parametrize(("shape", "axes"), [(CUBE, (0, 1)), (CUBE, (1, 0)), (CUBE, (1, 2)), ((6, 7, 8), (0, 1)), (LONG, (0, 1))])
 def test_filters_along_some_axes(verb, args, how, shape, axes, rng):
     """Medians of (0, 1) of a cube were those of (1, 2), and what was longer than wide was refused."""
     image = rng.random(shape, "f4")
@@ -100,7 +100,7 @@ def test_plans_that_see_other_axes_are_others():
         fp.clear_cache()
         fp.median_filter(image, 3, axes=(0, 1), device="cpu")
         # The same bytes, seen the same way, by another caller's axes.
-        fp.median_filter(image.transpose(2, 0, 1), 3, axes=(1, 2), device="cpu")
+        fp.median_filter(image.transpose(2, 0, 1), 3, output=image.copy().transpose(2, 0, 1), axes=(1, 2), device="cpu")
     finally:
         _call.bind = bind
     assert [plan.inputs[0].spec.shape for plan in seen] == [(6, 7, 8), (8, 6, 7)]
