@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from footprint.errors import printable
 _AGAIN = 0.05
 """Seconds after which a dropped stop is raised again: a callback has ended by then."""
 
-_dropped = threading.Event()
+_dropped, _keeping = threading.Event(), threading.Event()
 _kept: list[Path] = []
 
 
@@ -69,7 +70,7 @@ def _stop(number: int, *_: object) -> None:
     if number == getattr(signal, "SIGXCPU", None):
         # It comes again every second, and would end the clean-up.
         signal.signal(number, signal.SIG_IGN)
-    if compiling.in_main_thread() and not _dropped.is_set():
+    if _keeping.is_set() or (compiling.in_main_thread() and not _dropped.is_set()):
         _dropped.set()
         return
     _dropped.clear()
@@ -86,14 +87,20 @@ def _keep(unraisable: Any) -> None:
     if not issubclass(unraisable.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)
         return
+    # What is raised in here would be dropped as well: a busy system may take longer to start a thread than that sleeps.
+    _keeping.set()
     _dropped.set()
     # Where each kernel is followed by such a callback this one is dropped too, and the next progress step raises it.
-    again = threading.Timer(_AGAIN, _raise_again)
-    again.daemon = True
-    again.start()
+    try:
+        threading.Thread(target=_raise_again, name="footprint-stop", daemon=True).start()
+    finally:
+        _keeping.clear()
 
 
 def _raise_again() -> None:
-    if _dropped.is_set():
+    """Until it has been raised where nothing drops it."""
+    time.sleep(_AGAIN)
+    while _dropped.is_set():
         # Not SIGINT, which a shell's background jobs ignore.
         _thread.interrupt_main(signal.SIGTERM)
+        time.sleep(_AGAIN)

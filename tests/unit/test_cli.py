@@ -204,35 +204,6 @@ def test_an_interrupt_leaves_nothing(folder, line, number):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda n: n.name)
-def test_a_stop_that_a_destructor_swallows_comes_again_without_a_progress_step(number):
-    program = f"""
-import os, signal, time
-from footprint.cli import main
-
-class Late:
-    def __del__(self):
-        os.kill(os.getpid(), {int(number)})
-        sum(range(1000))
-
-def job(standalone_mode):
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    Late()
-    print("dropped", flush=True)
-    for _ in range(100):
-        time.sleep(0.1)
-
-main.main = job
-main.entry()
-"""
-    start = time.monotonic()
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout) == (130, "dropped\n"), done.stderr
-    assert done.stderr == "footprint: stopped; nothing half-written was left behind.\n"
-    assert time.monotonic() - start < 8
-
-
-@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
 @pytest.mark.parametrize("module", ["footprint.cli", "click", "footprint.errors", "numpy", "rich.table"])
 def test_ctrl_c_while_it_loads_is_a_sentence(folder, module):
     program = f"""
