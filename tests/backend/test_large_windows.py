@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.ndimage
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import footprint as fp
@@ -14,6 +14,8 @@ from footprint.kernels.common.borders import BORDERS
 MODES = [mode for mode in ("reflect", "mirror", "nearest", "wrap", "constant") if mode in BORDERS]
 
 
+# Each last window is compiled anew.
+@settings(max_examples=30)
 @given(
     st.tuples(st.integers(1, 40), st.integers(1, 70)), st.tuples(st.integers(1, 60), st.integers(12, 60)), st.data(),
     st.sampled_from(MODES), st.sampled_from(["f2", "f4", ">f8", "u1", ">i2", "?"]), st.integers(0, 2**32),
