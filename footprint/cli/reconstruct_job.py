@@ -60,7 +60,8 @@ class Run:
         """Plan, find what has to be found, reconstruct, draw, report."""
         self._plan()
         self.reporter.plan(self.plan)
-        self.reporter.warm(lambda: warm(self.source, self.plan.limits.device, self.job, self.files))
+        cut = self.plan.n_summed > 1 or len(self.plan.cuts) > 1
+        self.reporter.warm(lambda: warm(self.source, self.plan.limits.device, self.job, self.files, cut))
         with together():
             with self.reporter.progress("reconstructing") as progress, self.reporter.measured(when=self.files.report is not None):
                 # The search takes no more than the run that follows it.

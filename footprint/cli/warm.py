@@ -13,22 +13,28 @@ import numpy as np
 
 from footprint.api._half import is_half
 from footprint.api.axis_by_row import fitted
-from footprint.api.reconstruct import reconstruct
+from footprint.api.reconstruct import plan_reconstruct, reconstruct
 from footprint.api.rotation_axis import per_slice, rotation_axis, searches
-from footprint.errors import FootprintError
+from footprint.errors import BudgetError, FootprintError
 from footprint.io.volume import create_volume
 from footprint.kernels.common.few import in_threads
 
+# Of a scan so many times as large that its slices are cut, too.
+_LARGE = 8
 
-def warm(source: Any, device: str, job: dict[str, Any], files: Any) -> None:
-    """Load libraries and compiled kernels with a scan of a few pixels: what is measured after is the data's."""
+
+def warm(source: Any, device: str, job: dict[str, Any], files: Any, cut: bool = False) -> None:
+    """Load libraries and compiled kernels with a scan of a few pixels: what is measured after is the data's.
+
+    ``cut``: slices are made in tiles, or in groups of angles, by kernels that whole ones do without.
+    """
     with warnings.catch_warnings():
         # What would be said of that scan is not the user's.
         warnings.simplefilter("ignore")
-        _warm(source, device, job, files)
+        _warm(source, device, job, files, cut)
 
 
-def _warm(source: Any, device: str, job: dict[str, Any], files: Any) -> None:
+def _warm(source: Any, device: str, job: dict[str, Any], files: Any, cut: bool) -> None:
     half = is_half(source, job["half_acquisition"], source.angles)
     few = _Few(source.dtype, source.n_flats, getattr(source, "gain", None) is not None, half)
     settings = _settings(job, few) | {"center": _axis(job, few), "half_acquisition": half, "device": device}
@@ -44,6 +50,20 @@ def _warm(source: Any, device: str, job: dict[str, Any], files: Any) -> None:
     with in_threads():
         reconstruct(few, **settings)
         _search(few, job)
+    if cut:
+        large = _Few(source.dtype, source.n_flats, few.gain is not None, half, _LARGE)
+        settings = _settings(job, large) | {"center": _axis(job, large), "half_acquisition": half, "device": device}
+        with suppress(FootprintError), in_threads():
+            reconstruct(large, memory=_least(large, settings), **settings)
+
+
+def _least(few: _Few, settings: dict[str, Any]) -> int | None:
+    """The smallest budget, at which all that can be cut is."""
+    try:
+        plan_reconstruct(few, memory=1, **settings)
+    except BudgetError as error:
+        return error.smallest
+    return None
 
 
 def _settings(job: dict[str, Any], few: _Few) -> dict[str, Any]:
@@ -64,7 +84,7 @@ def _settings(job: dict[str, Any], few: _Few) -> dict[str, Any]:
 
 def _axis(job: dict[str, Any], few: _Few) -> Any:
     """Near the middle, or where half of the field is seen; one for every row where the job has that."""
-    center = 18.5 if few.half else 11.5
+    center = (18.5 if few.half else 11.5) * few.times
     return np.full(few.shape[1], center) if per_slice(job["center"]) else center
 
 
@@ -80,12 +100,13 @@ def _search(few: _Few, job: dict[str, Any]) -> None:
 
 
 class _Few:
-    """A scan of 9 projections of 2 x 24 pixels: so wide that the same kernels are compiled as for wide ones."""
+    """A scan of 9 projections of 2 x 24 pixels: so wide that the same kernels are compiled as for wide ones; or of more of both."""
 
-    def __init__(self, dtype: Any, n_flats: int, gain: bool, half: bool) -> None:
-        self.shape, self.dtype, self.n_flats, self.half = (9, 2, 24), np.dtype(dtype), min(n_flats, 1), half
-        self.n_flat_groups, self.angles = self.n_flats, np.linspace(0, 2 * np.pi if half else np.pi, 9)
-        self.gain = np.ones(9, np.float32) if gain else None
+    def __init__(self, dtype: Any, n_flats: int, gain: bool, half: bool, times: int = 1) -> None:
+        self.times, n = times, 9 * times
+        self.shape, self.dtype, self.n_flats, self.half = (n, 2, 24 * times), np.dtype(dtype), min(n_flats, 1), half
+        self.n_flat_groups, self.angles = self.n_flats, np.linspace(0, 2 * np.pi if half else np.pi, n)
+        self.gain = np.ones(n, np.float32) if gain else None
 
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
         """Nothing is staged."""
@@ -93,15 +114,16 @@ class _Few:
 
     def read(self, rows: slice, out: Any, angles: slice | None = None) -> None:
         """A bright slope."""
-        out[...] = np.repeat([90, 80, 60, 30, 20, 50, 80, 90], 3)
+        out[...] = np.repeat([90, 80, 60, 30, 20, 50, 80, 90], 3 * self.times)
 
     def flat_weights(self) -> Any:
         """One group of flats."""
-        return np.zeros(9, np.int64), np.zeros(9, np.int64), np.zeros(9, np.float32)
+        n = self.shape[0]
+        return np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.float32)
 
     def flat_means(self, rows: slice) -> Any:
         """The open beam."""
-        return np.full((1, len(range(*rows.indices(2))), 24), 100, np.float32)
+        return np.full((1, len(range(*rows.indices(2))), self.shape[2]), 100, np.float32)
 
     def dark_mean(self, rows: slice) -> None:
         """None taken."""

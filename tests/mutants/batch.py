@@ -150,4 +150,11 @@ MUTANTS = [
         ("tests/unit/test_cpu_backend.py::test_no_more_threads_are_started_than_addresses_have_room_for",),
         "OpenMP ends the process where a limit on addresses has no room for its threads",
     ),
+    Mutant(
+        "footprint/cli/warm.py",
+        "    if cut:",
+        "    if False:",
+        ("tests/unit/test_cli_outputs.py::test_what_is_loaded_before_a_job_is_cut_as_the_job_is",),
+        "what kernels of small budgets load is counted as the job's",
+    ),
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -310,3 +311,18 @@ def test_a_stop_says_what_an_earlier_run_has_left(tmp_path, monkeypatch):
     (tmp_path / ".v.h5.unfinished").touch()
     assert stop.said(False) == "stopped; what an earlier run has done is in .v.h5.unfinished, and --resume continues from there."
     assert stop.said(True) == "stopped."
+
+
+def test_what_is_loaded_before_a_job_is_cut_as_the_job_is(shell, folder, tmp_path, monkeypatch):
+    """Kernels of tiles and of groups of angles were loaded while the job's memory was measured, and counted as its own."""
+    from footprint.cli import warm
+
+    plans, made = [], warm.reconstruct
+    monkeypatch.setattr(warm, "reconstruct", lambda *given, **options: made(*given, on_plan=plans.append, **options))
+    words = ("reconstruct", "scan.nx", "-o", str(tmp_path / "v.h5"), "--center", "24.2", "--memory")
+    least = re.search(r"--memory (\d+)", shell(*words, "1")[2])
+    assert shell(*words, least[1])[0] == 0
+    assert any(plan.n_summed > 1 or len(plan.cuts) > 1 for plan in plans)
+    plans.clear()
+    assert shell(*words, "300MB", "--overwrite")[0] == 0
+    assert plans and all(plan.n_summed == 1 and len(plan.cuts) < 2 for plan in plans)
