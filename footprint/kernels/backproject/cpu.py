@@ -12,17 +12,23 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from footprint.kernels.backproject.contract import ANGLES, SEGMENT, SLICES, TILE_X, TILE_Y
+from footprint.kernels.common.few import few
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.pairs import F32, I32, I64, LANES, VF, VI, load, pairs, splat
 from footprint.kernels.common.turns import turns
 
 _PIXELS = TILE_X * TILE_Y
+# Multiply-adds that take as long as a pixel's update by an angle.
+_WORK = 16
 
 
 def backproject(rows: np.ndarray, table: np.ndarray, out: np.ndarray, work: np.ndarray, *, accumulate: bool = False) -> None:
     """Sum the rows ``(n_z, n_angles, n_x)`` into the slices ``(n_z, n_y, n_x')``; see `footprint.kernels.backproject.contract`."""
     slices = SLICES if work.shape[1] >= SLICES * _PIXELS else 1
     tiles = -(-out.shape[0] // slices) * -(-out.shape[1] // TILE_Y) * -(-out.shape[2] // TILE_X)
+    if few(tiles * slices * _PIXELS * rows.shape[1] * _WORK):
+        _tiles(rows, table, out, work[0], accumulate, slices, 0, tiles, 1)
+        return
     for first, last in turns(tiles, slices * _PIXELS * rows.shape[1], work.shape[0]):
         _backproject(rows, table, out, work, accumulate, slices, first, last)
 
@@ -127,15 +133,20 @@ def _tile(rows, z0, slices, table, out, x0, y0, acc, segments, lines, accumulate
                 out[z0 + z, y0 + y, x0 + x] = acc[z * _PIXELS + y * TILE_X + x]
 
 
+@njit(cache=True, nogil=True, error_model="numpy")
+def _tiles(rows, table, out, work, accumulate, slices, first, last, every):
+    """Every so many of some tiles, in one thread's workspace."""
+    across, down = -(-out.shape[2] // TILE_X), -(-out.shape[1] // TILE_Y)
+    acc, segments = work[: slices * _PIXELS], work[slices * _PIXELS : slices * (_PIXELS + ANGLES * SEGMENT)]
+    lines = work[slices * (_PIXELS + ANGLES * SEGMENT) :]
+    for tile in range(first, last, every):
+        place = tile % (across * down)
+        z0, y0, x0 = tile // (across * down) * slices, place // across * TILE_Y, place % across * TILE_X
+        _tile(rows, z0, slices, table, out, x0, y0, acc, segments, lines, accumulate)
+
+
 @njit(cache=True, parallel=True, nogil=True, error_model="numpy")
 def _backproject(rows, table, out, work, accumulate, slices, first, last):
     threads = work.shape[0]
-    across, down = -(-out.shape[2] // TILE_X), -(-out.shape[1] // TILE_Y)
     for thread in prange(threads):
-        acc = work[thread, : slices * _PIXELS]
-        segments = work[thread, slices * _PIXELS : slices * (_PIXELS + ANGLES * SEGMENT)]
-        lines = work[thread, slices * (_PIXELS + ANGLES * SEGMENT) :]
-        for tile in range(first + thread, last, threads):
-            place = tile % (across * down)
-            z0, y0, x0 = tile // (across * down) * slices, place // across * TILE_Y, place % across * TILE_X
-            _tile(rows, z0, slices, table, out, x0, y0, acc, segments, lines, accumulate)
+        _tiles(rows, table, out, work[thread], accumulate, slices, first + thread, last, threads)
