@@ -17,6 +17,10 @@ def read_a_row(source: Any) -> None:
     """Load the library that decodes a file; not where a row comes with so much that the plan has to be asked first."""
     import numpy as np
 
+    if hasattr(source, "load"):
+        # What it would hold for later passes it is not asked yet: once counted, a large compressed image would be read whole.
+        source.load(_BESIDE)
+        return
     beside = getattr(source, "host_bytes", None)
     if beside is None or beside(1, source.dtype) <= _BESIDE:
         source.read(slice(0, 1), np.empty((1, source.shape[1]), source.dtype))

@@ -62,6 +62,11 @@ class HeldFrames:
         """Seconds that decompressing rows of frames takes, once."""
         return self._frames.decoding(n_frames, n_rows)
 
+    @property
+    def once(self) -> RawFrames | TiledFrames | ScaledFrames:
+        """The same, none of it held: for who reads before anything is counted."""
+        return self._frames
+
     def lean(self) -> bool:
         """Hold nothing from now on; False where that is so already."""
         with self._lock:
@@ -123,6 +128,11 @@ class ScaledFrames:
     def decoding(self, n_frames: int, n_rows: int) -> float:
         """Seconds that decompressing rows of frames takes, where they are compressed."""
         return self._raw.decoding(n_frames, n_rows)
+
+    def forget(self) -> None:
+        """Keep no rows for the next."""
+        if isinstance(self._raw, TiledFrames):
+            self._raw.forget()
 
     def close(self) -> None:
         """Close the file."""

@@ -108,6 +108,17 @@ class Image:
             return min(held, n_rows * self._frames.row_bytes)
         return held
 
+    def load(self, most: int) -> None:
+        """Read a row for nobody: the library that decodes a file takes memory of its own at its first; see `FrameSource`.
+
+        Nothing of it is kept, and nothing is read where that would take more than ``most`` bytes.
+        """
+        frames = getattr(self._frames, "once", self._frames)
+        if frames.host_bytes(1, self.dtype) <= most:
+            frames.read(self.plane, self.plane + 1, slice(0, 1), np.empty((1, 1, self.shape[1]), self.dtype))
+            if hasattr(frames, "forget"):
+                frames.forget()
+
     def decoding(self, n_rows: int) -> float:
         """Seconds that decompressing ``n_rows`` rows takes; 0 where the file is not compressed."""
         seconds = getattr(self._frames, "decoding", None)

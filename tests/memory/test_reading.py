@@ -85,6 +85,15 @@ def _fits_fz(path: Path, shape: tuple[int, ...], tile: tuple[int, int], way: str
     return str(path)
 
 
+def _fits_floats(path: Path, shape: tuple[int, ...], tile: tuple[int, int], way: str, rounded: bool = True, dtype: str = "f4") -> str:
+    """Floats, rounded to integers or as they are."""
+    values = np.resize(np.random.default_rng(1).normal(1000, 50, (1000,)), shape).astype(dtype)
+    level = {} if rounded else {"quantize_level": 0}
+    tiles = fits.CompImageHDU(values, compression_type=way, tile_shape=tuple(map(min, tile, shape)), **level)
+    fits.HDUList([fits.PrimaryHDU(), tiles]).writeto(path)
+    return str(path)
+
+
 def _zarr(path: Path, shape: tuple[int, ...], chunks: tuple[int, ...], codec: str) -> str:
     """By one of the codecs that are decoded here."""
     about = {"zarr_format": 2, "shape": shape, "chunks": chunks, "dtype": "<u2", "fill_value": 0, "order": "C", "filters": None}
@@ -143,6 +152,16 @@ CASES = {
     "fits unsigned": (_fits, ".fits", (3000, 1000), {"unsigned": True}),
     "fits scaled": (_fits, ".fits", (3000, 1000), {"scaled": True}),
 }
+# The decoder's arrays are many times a tile's pixels.
+FLOATS = {
+    "RICE_1": {"way": "RICE_1"},
+    "HCOMPRESS_1": {"way": "HCOMPRESS_1"},
+    "GZIP_1": {"way": "GZIP_1"},
+    "GZIP_2": {"way": "GZIP_2"},
+    "GZIP_2, as they are": {"way": "GZIP_2", "rounded": False},
+    "GZIP_2, as they are, float64": {"way": "GZIP_2", "rounded": False, "dtype": "f8"},
+    "RICE_1, float64": {"way": "RICE_1", "dtype": "f8"},
+}
 # Read by one thread: what their libraries decode to is in the C library's heap.
 _THEIRS = ("hdf5 virtual", "zarr", "tiff deflated", "fits gzipped", "fits in")
 
@@ -180,6 +199,30 @@ def test_reading_takes_no_more_than_it_says(tmp_path, fresh, case, into):
         assert said <= 2 * growth + (2 << 20), "a bound that is far from what is taken refuses jobs that would fit"
     if into == "stored" and case in ("hdf5 contiguous", "hdf5 smaller than a piece", "tiff", "npy", "fits"):
         assert said == 0
+
+
+@pytest.mark.parametrize("tile", [(16, 2000), (256, 256), (800, 1000)], ids=str)
+@pytest.mark.parametrize("case", FLOATS)
+def test_tiles_of_floats_take_no_more_than_is_said(tmp_path, fresh, case, tile):
+    few = _fits_floats(tmp_path / "few.fits.fz", (64, 2000), tile, **FLOATS[case])
+    many = _fits_floats(tmp_path / "many.fits.fz", (1600, 2000), tile, **FLOATS[case])
+    growth, said = fresh("read_tiles", few, many, "100")
+    if growth < 0:
+        pytest.skip("this system does not tell the process's peak")
+    assert growth <= said, f"reading took {growth / 2**20:.2f} MiB, it said {said / 2**20:.2f} MiB"
+    assert said <= 2 * growth + (1 << 20), "a bound that is far from what is taken refuses jobs that would fit"
+
+
+@pytest.mark.parametrize("way", ["RICE_1", "HCOMPRESS_1", "GZIP_2"])
+def test_a_command_on_tiles_of_floats_stays_within_its_plan(tmp_path, way):
+    path = _fits_floats(tmp_path / "tiles.fits.fz", (2048, 2048), (16, 2048), way)
+    words = ["filter", "gaussian", path, "--sigma", "6", "-o", str(tmp_path / "out.npy"), "--memory", "8MB", "--json"]
+    done = subprocess.run([sys.executable, "-m", "footprint", *words], capture_output=True, text=True, cwd=ROOT, timeout=120)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    if report["measured_peak"] is None:
+        pytest.skip("this system does not tell the process's peak")
+    assert report["measured_peak"] <= report["plan_total"] <= 8_000_000
 
 
 def test_plans_count_staging_only_where_there_is_some(tmp_path):

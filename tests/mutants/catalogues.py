@@ -6,6 +6,20 @@ _CORNERS = ("tests/backend/test_corners.py::test_parts_of_islands_that_edges_con
 
 MUTANTS = [
     Mutant(
+        "footprint/io/fits_tiles.py",
+        "_TILE, _TILE_OTHERS = 2, 20",
+        "_TILE, _TILE_OTHERS = 1, 0",
+        ("tests/memory/test_reading.py::test_tiles_of_floats_take_no_more_than_is_said",),
+        "what the decoder of a tile of floats takes is not counted",
+    ),
+    Mutant(
+        "footprint/io/fits_tiles.py",
+        "del bands\n",
+        "pass\n",
+        ("tests/memory/test_reading.py::test_tiles_of_floats_take_no_more_than_is_said",),
+        "tiles stay until the next are there",
+    ),
+    Mutant(
         "footprint/kernels/deblend/climb.py",
         "(v > best) & (corners | lower | left)",
         "(v > best) & corners",
