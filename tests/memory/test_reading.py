@@ -85,9 +85,11 @@ def _fits_fz(path: Path, shape: tuple[int, ...], tile: tuple[int, int], way: str
     return str(path)
 
 
-def _fits_floats(path: Path, shape: tuple[int, ...], tile: tuple[int, int], way: str, rounded: bool = True, dtype: str = "f4") -> str:
+def _fits_floats(
+    path: Path, shape: tuple[int, ...], tile: tuple[int, int], way: str, rounded: bool = True, dtype: str = "f4"
+) -> str:
     """Floats, rounded to integers or as they are."""
-    values = np.resize(np.random.default_rng(1).normal(1000, 50, (1000,)), shape).astype(dtype)
+    values = np.resize(np.random.default_rng(1).normal(1000, 50, 1000), shape).astype(dtype)
     level = {} if rounded else {"quantize_level": 0}
     tiles = fits.CompImageHDU(values, compression_type=way, tile_shape=tuple(map(min, tile, shape)), **level)
     fits.HDUList([fits.PrimaryHDU(), tiles]).writeto(path)
