@@ -159,6 +159,31 @@ def test_groups_of_angles_and_tiles_equal_the_whole(padding, rng, device):
         out[...] = 0
 
 
+@pytest.mark.parametrize("n_angles", [37, 129])
+@pytest.mark.parametrize(
+    ("accuracy", "groups", "rms", "largest"), [(1e-3, 1.5e-4, 4.5e-4, 4e-3), (1e-4, 2e-5, 7e-5, 5e-4), (1e-5, 1.2e-5, 1.6e-5, 8e-5)]
+)
+def test_groups_and_tiles_are_as_far_from_the_whole_as_the_page_says(accuracy, groups, rms, largest, n_angles, device):
+    """Of a square most: it has sharp edges along both axes, and few angles see its corners' rays alone."""
+    angles, n = turns(n_angles), 129
+    square = np.zeros((n, n), np.float32)
+    square[26:103, 26:103] = 1
+    for x in (fp.project(square, angles, device="cpu"), noise(n_angles, n)[0]):
+        options = {"method": "fourier", "accuracy": accuracy, "device": device}
+        whole = fp.fbp(x, angles, **options)
+        seen = set()
+        with pytest.raises(fp.BudgetError) as caught:
+            fp.plan_fbp(x.shape, angles, memory=1, **options)
+        for times in (1.3, 2, 4):
+            memory = int(caught.value.smallest * times)
+            cut = {one.axis for one in fp.plan_fbp(x.shape, angles, memory=memory, **options).cuts}
+            difference = fp.fbp(x, angles, memory=memory, **options) - whole
+            seen |= cut
+            assert np.abs(difference).max() < (largest if "y" in cut else groups) * np.abs(whole).max(), (memory, cut)
+            assert np.sqrt((difference**2).mean() / (whole**2).mean()) < rms, (memory, cut)
+        assert "y" in seen
+
+
 def test_a_tile_or_region_is_as_near_to_the_plain_sum_as_the_whole(device):
     """And tiles no farther from the whole: of the object beside it, a period away, a few rows would see more than a whole slice."""
     accuracy, (x, angles, want) = 1e-5, noise(131, 96, interpolation="sinc")
