@@ -217,6 +217,8 @@ class Correlate(Op):
         weights, lines = float(math.prod(self.taps)), self._in_lines(out.shape)
         if len(self.taps) == 1 or self._is_signal(image.shape):
             return weights
+        if len(self.taps) == 3 and not self.batch and in_columns(image.shape, self.taps, out.shape):
+            return _STRIPS * weights
         if lines:
             return _LINES * (weights if len(self.taps) == 2 else self._of_rows())
         # Blocks of outputs are as wide however narrow an image is.
@@ -225,8 +227,6 @@ class Correlate(Op):
             stored = self.reads(image.dtype) != self.summed(image.dtype)
             tall = (1 + self.taps[0] / _COLUMN if stored else _STRIPS) if self.taps[1] == 1 else _SLOWER
             return weights * wide * tall
-        if not self.batch and in_columns(image.shape, self.taps, out.shape):
-            return _STRIPS * weights
         return _SLOWER * wide * self._of_rows()
 
     def _of_rows(self) -> float:

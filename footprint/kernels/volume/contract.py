@@ -49,7 +49,7 @@ def codes(lies: Lies) -> tuple[int, int, int]:
 
 def in_columns(image: tuple[int, ...], mask: tuple[int, ...], out: tuple[int, ...]) -> bool:
     """Whether a mask has one weight a plane, and so is that of an image whose rows are whole planes."""
-    return mask[0] > mask[1] == mask[2] == 1 and image[1:] == out[1:] and out[1] * out[2] >= BLOCK
+    return mask[0] > mask[1] == mask[2] == 1 and image[1:] == out[1:]
 
 
 def as_rows(shape: tuple[int, ...]) -> tuple[int, int]:
