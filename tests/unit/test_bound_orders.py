@@ -196,6 +196,20 @@ def test_a_plan_of_a_product_takes_any(rng):
         bound(plan, image, np.flip(masks[1]))
 
 
+def test_a_large_mask_is_not_kept_and_its_products_are_found_anew(rng):
+    """A copy to know it again would be memory that is in no plan; a small one is kept, and is no other mask either."""
+    image = rng.random((330, 310), "f4")
+    for n, kept in ((9, True), (300, False)):
+        some, other = (np.outer(rng.random(n), rng.random(n)) for _ in range(2))
+        how = {"method": "separable", "device": "cpu"}
+        out = np.empty_like(image)
+        with fp.plan_correlate(image.shape, some, **how).bind("cpu") as run:
+            for mask in (some, other, some):
+                run(image, mask, out=[out])
+                np.testing.assert_array_equal(out, fp.correlate(image, mask, **how))
+            assert (run._handed._last is not None) == kept
+
+
 def test_a_plan_of_several_products_takes_a_sum_of_as_many(rng):
     image = rng.random((60, 50), "f4")
     pairs = [[np.outer(rng.standard_normal(9), rng.standard_normal(11)) for _ in range(2)] for _ in range(2)]
