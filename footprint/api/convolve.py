@@ -193,8 +193,7 @@ def plan_convolve(
     memory: Memory = None,
     device: str = "auto",
 ) -> Plan:
-    """Plan `convolve` or `correlate` of a C-contiguous image of this shape and dtype: every byte it will take, before
-    any data.
+    """Plan `convolve` of a C-contiguous image of this shape and dtype: every byte it will take, before any data.
 
     Parameters
     ----------
@@ -219,7 +218,7 @@ def plan_convolve(
     Plan
         Bound, it takes the image, the mask in order of correlation (a convolution's flipped, ``np.flip(mask)``), ``masked`` and
         ``weight``. Where "auto" found the mask to be a product of a column and a row, or where all its weights are equal, or
-        ``method`` is "separable", other masks must be the same; where they are not, `ArgumentError` says so. A plan with
+        ``method`` is "separable", other masks must be such as well; where they are not, `ArgumentError` says so. A plan with
         "direct" takes any.
 
     Examples
