@@ -17,12 +17,13 @@ from footprint.plan.slots import NOTHING, Number, Reach, Ref
 from footprint.spec import ArraySpec, Limits
 from footprint.units import format_seconds
 
-# Operations a pixel, their share more for what lies around an image, in sides, and launches' worth of a step, as rows of a step
-# wait for each other however few there are (all measured on an H100 at 1024 x 1024 to 8192 x 8192 and sigmas of 12 to 200).
-_WORK, _AROUND, _WAITS = 350.0, 2.0, 0.8
+# Operations a pixel, how many more where steps are one row, their share more for what lies around an image, in sides; launches, and
+# launches' worth of a row of a step, as rows wait for each other however few there are (all measured on an H100 at 1024 x 1024 to
+# 8192 x 8192 and sigmas of 11 to 300: 12 % off at most).
+_WORK, _MORE, _AROUND, _LAUNCHES, _WAITS = 300.0, 630.0, 0.42, 6.3, 0.31
 # Weights from which on direct sums take so many times what they are predicted to: they no longer fit in registers, nor in the
-# instructions that are kept.
-_LONG = ((640, 8.0), (176, 2.4))
+# instructions that are kept. And seconds that they take however small an image is.
+_LONG, _LEAST = ((640, 8.0), (176, 1.4)), 20e-6
 # It is taken where it is predicted to need less than this share of the direct sums' time: these are nearer to the truth beside a
 # bright star, and do not mind blank pixels, which take half as long again here where they are a quarter of an image.
 _QUICK = 0.6
@@ -44,13 +45,13 @@ class Coarse(Line):
         return next(((taps, one) for taps, one in zip(self.taps, self.gaussians) if taps.axis == axis), None)
 
     def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
-        """The image is read twice and written once; what lies between is a share of it."""
+        """The image is read twice and written once; what lies between is a share of it, gathered in two parts that are added."""
         image, (out,) = specs[0], self.out_specs(*specs)
         tall, across = self.gaussians
-        between = out.nbytes * (2 / tall.step + 2 / across.stride)
+        between = 6 * out.nbytes * (1 / tall.step + 1 / across.stride)
         around = sum(one.around / side for one, side in zip(self.gaussians, out.shape[-2:])) / 2
-        flops = _WORK * (1 + _AROUND * around) * out.size
-        return Cost(2 * image.nbytes + out.nbytes + 2 * between, flops, 6 + round(_WAITS * tall.step))
+        flops = (_WORK + _MORE / tall.step) * (1 + _AROUND * around) * out.size
+        return Cost(2 * image.nbytes + out.nbytes + between, flops, round(_LAUNCHES + _WAITS * tall.step))
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """Record the launches; a part lies where its window begins, and coarse rows where the whole has them."""
@@ -82,7 +83,7 @@ def coarse(direct: Op, taps: list[Taps], dims: str, leads: str, image: ArraySpec
     op = Coarse((tall, across), dims, leads, gaussians=(found[0], found[1]))
     longest = max(one.weights.array.size for one in taps)
     spent, other = predicted(op, limits, image), predicted(direct, limits, image)  # type: ignore[arg-type]
-    other *= next((slower for many, slower in _LONG if longest > many), 1.0)
+    other = _LEAST + other * next((slower for many, slower in _LONG if longest > many), 1.0)
     if min(image.shape[-2:]) < max(one.around for one in op.gaussians) or spent > _QUICK * other:
         return direct
     why = f"; predicted {format_seconds(spent)}, direct sums {format_seconds(other)}"

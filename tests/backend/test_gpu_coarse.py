@@ -95,6 +95,19 @@ def test_parts_have_the_bits_of_the_whole(backend, rng, mode, share):
     np.testing.assert_array_equal(some, whole)
 
 
+@pytest.mark.parametrize("sigma", [33.0, 70.0, 140.0])
+def test_steps_that_several_groups_share_are_summed_whole(backend, rng, sigma):
+    """Groups gather up to 32 rows of a step, and steps are .56 of a sigma: here one, two and four share one."""
+    image = rng.standard_normal((1300, 90), np.float32) + 1
+    op = gaussian((sigma, 11.0), "reflect")
+    whole, plan = made(backend, op, image)
+    truth, size = (gaussian_filter(one.astype(float), (sigma, 11.0)) for one in (image, np.abs(image)))
+    assert (np.abs(whole - truth) <= 1e-6 * size).all()
+    some, cut = made(backend, op, image, int(plan.nbytes * 0.9))
+    assert cut.n_parts > 1
+    np.testing.assert_array_equal(some, whole)
+
+
 def test_parts_that_begin_at_an_odd_column_have_the_bits_of_the_whole(backend, rng):
     """Two columns side by side are made of the same coarse columns, whichever part they are in."""
     op, image = gaussian((11.0, 12.0), "wrap"), rng.standard_normal((120, 901), np.float32)
@@ -146,7 +159,8 @@ def chosen(shape, sigmas, dtype="float32", mode="reflect", cval=0.0, limits=H100
 
 
 def test_it_is_taken_where_direct_sums_are_long():
-    assert chosen((8192, 8192), (100, 100)) and chosen((4096, 4096), (90, 100)) and chosen((8192, 8192), (100, 100), "uint8")
+    assert chosen((8192, 8192), (100, 100)) and chosen((4096, 4096), (90, 100)) and chosen((8192, 8192), (21, 21))
+    assert not chosen((8192, 8192), (16, 16)) and not chosen((1024, 1024), (21, 21)) and chosen((8192, 8192), (100, 100), "uint8")
     assert not chosen((8192, 8192), (9, 9)) and not chosen((8192, 8192), (100, 5)) and not chosen((300, 8192), (100, 100))
     assert not chosen((8192, 8192), (100, 100), "float64") and not chosen((8192, 8192), (100, 100), mode="constant", cval=1.0)
     assert not chosen((8192, 8192), (100, 100), limits=PROFILES["cpu"] if "cpu" in PROFILES else replace(H100, family="cpu"))

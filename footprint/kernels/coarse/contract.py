@@ -30,8 +30,10 @@ from footprint.spec import ArraySpec, Limits
 
 TALL, WIDE = 17, 9
 """Weights of a coarse row, and of a coarse column, in units of its step."""
+STEPS, STRIDES = 16, 8
+"""Steps of coarse rows, and strides of coarse columns, that are gathered at once: no fewer than one is the sum of but for one."""
 TOGETHER = 8
-"""Coarse rows that are made at once."""
+"""Coarse rows whose results are made at once."""
 STEP = 0.56, 0.8
 """Most from coarse row to coarse row, and from column to column, in sigmas: columns serve what lies beyond the ends alone."""
 CLOSEST = 0.6
