@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
 
 import footprint as fp
+from footprint.backend.cpu import limits as cpu_limits
 from footprint.kernels.common.borders import BORDERS
+from footprint.kernels.convolve import contract
+from footprint.kernels.convolve import cpu as kernel
 from footprint.reference import convolve as reference
 from footprint.reference.gaussian_filter import gaussian_filter
+from footprint.spec import ArraySpec
 
 DIRECT = {"method": "direct", "device": "cpu"}
 
@@ -63,7 +68,7 @@ def test_columns_have_the_same_bits_at_every_budget_and_keep_nan_apart(rng):
 
 @pytest.mark.parametrize(("kind", "digits"), [("f4", 3e-7), ("f8", 1e-15)])
 def test_rows_of_every_length_of_mask_are_summed_alike_wherever_they_lie(kind, digits, rng):
-    # Whole vectors of taps and the next one; more at once than are held; one pass, two, and so many that their sums have totals.
+    # Whole vectors of taps and the next one; more at once than are held; one group of chains, two, and three, which have totals.
     for taps in (
         *range(15, 18),
         *range(31, 34),
@@ -76,7 +81,10 @@ def test_rows_of_every_length_of_mask_are_summed_alike_wherever_they_lie(kind, d
         223,
         224,
         447,
+        519,
+        520,
         1001,
+        1040,
     ):
         image, mask = rng.standard_normal((2, 1000 + taps)).astype(kind), rng.standard_normal((1, taps)).astype(kind)
         got, want = fp.convolve(image, mask, mode="valid", **DIRECT), reference.convolve(image, mask, mode="valid")
@@ -86,6 +94,28 @@ def test_rows_of_every_length_of_mask_are_summed_alike_wherever_they_lie(kind, d
         for first, columns in ((0, 900), (3, 290), (5, 129), (7, 20)):
             part = fp.convolve(image[:, first : first + columns + taps - 1], mask, mode="valid", **DIRECT)
             np.testing.assert_array_equal(part, got[:, first : first + columns], err_msg=str((taps, columns)))
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8"])
+def test_rows_in_several_pieces_are_summed_alike_by_any_threads_and_wherever_they_lie(kind, rng):
+    limits, digits = cpu_limits(), 3e-7 if kind == "f4" else 1e-14
+    for turn, (rows, columns, taps) in enumerate(
+        ((1, 13_000, 15), (2, 9001, 101), (3, 4100, 700), (1, 5000, 6001), (2, 1700, 2100))
+    ):
+        image, mask = rng.standard_normal((rows, columns)).astype(kind), rng.standard_normal((1, taps)).astype(kind)
+        boundary = BORDERS[turn % len(BORDERS)]
+        numbers = {"y0": 0, "x0": -(taps // 2), "border_y": "none", "border_x": boundary, "cval": 2.5}
+        want, results = reference.correlate(image, mask, boundary=boundary, cval=2.5), []
+        for threads, skipped in ((1, 0), (2, 0), (3, 5), (5, 11)):
+            out = np.empty(rows * columns + skipped, kind)[skipped:].reshape(rows, columns)
+            (room,) = contract.convolve_work(
+                replace(limits, threads=threads), *(ArraySpec(a.shape, kind) for a in (image, mask, out))
+            )
+            kernel.convolve(image, mask, out, np.full(room.shape, 3.0, kind), **numbers)
+            results.append(out)
+            np.testing.assert_array_equal(out, results[0], err_msg=str((columns, taps, threads)))
+        scale = np.abs(mask).sum(dtype=float) * max(np.abs(image).max(), 2.5)
+        np.testing.assert_allclose(results[0], want, rtol=0, atol=digits * scale, err_msg=str((columns, taps)))
 
 
 def test_images_of_a_batch_have_the_bits_of_one(rng):

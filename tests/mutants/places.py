@@ -144,10 +144,10 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/convolve/cpu_sums.py",
-        "either(later, b.sub(taps, half), half)",
-        "half",
+        "b.udiv(e.add(whole, part.index), parts)",
+        "b.udiv(whole, parts)",
         ("tests/backend/test_long_sums.py::test_rows_of_every_length_of_mask_are_summed_alike_wherever_they_lie",),
-        "an odd number of taps in two halves has one of them twice",
+        "of taps that go by in parts those beyond equal ones are left out",
     ),
     Mutant(
         "footprint/kernels/common/digits.py",

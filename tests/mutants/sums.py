@@ -3,6 +3,7 @@
 from tests.mutants import Mutant
 
 BACKEND = "tests/backend/test_"
+PIECES = BACKEND + "long_sums.py::test_rows_in_several_pieces_are_summed_alike_by_any_threads_and_wherever_they_lie"
 
 MUTANTS = [
     Mutant(
@@ -56,10 +57,31 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/convolve/cpu_lines.py",
-        "turn < LINE_GROUP, turn == turns - 1, at_once)",
-        "turn < LINE_GROUP, False, at_once)",
+        "turn == 1, turn == turns - 1, at_once)",
+        "turn == 1, False, at_once)",
         (BACKEND + "convolve_digits.py",),
         "what the totals of a long mask of one row lost is never added",
+    ),
+    Mutant(
+        "footprint/kernels/convolve/cpu_sums.py",
+        "b.select(second, e.zero(), e.load(0, place))",
+        "e.load(0, place)",
+        (PIECES,),
+        "what the totals of a row lost begins with what is left of the block before",
+    ),
+    Mutant(
+        "footprint/kernels/convolve/cpu_lines.py",
+        "min(end, image_width - width + 1 - x0)",
+        "end",
+        (PIECES,),
+        "a row's last outputs are summed where it lies, with what lies behind it",
+    ),
+    Mutant(
+        "footprint/kernels/convolve/cpu_lines.py",
+        "end, left = x + columns, max(begin, -x0)",
+        "end, left = x + columns, begin",
+        (PIECES,),
+        "a row's first outputs are summed where it lies, with what lies before it",
     ),
     Mutant(
         "footprint/ops/separated.py",

@@ -40,18 +40,20 @@ STRIP = 2048
 """Columns a thread goes down by, so that the rows a mask needs again are still near."""
 LINE_ROWS = 8
 """Vectors of outputs that are summed together where the mask is a single row."""
-LINE_GROUP = 2
-"""The same as GROUP, for masks of a single row: so many passes of taps, of several chains each."""
+LINE_GROUP = 10
+"""The same as GROUP, for masks of a single row: so many chains."""
 TOGETHER = 8
 """Blocks that a few taps go by before the next ones do: as many as stay near."""
-LINE_TOGETHER, LINE_HELD = 16, 8
-"""The same as TOGETHER, for masks of a single row: of few passes of taps, and of so many that their sums have totals."""
+LINE_HELD = 8
+"""The same as TOGETHER, for masks of a single row of so many taps that their sums have totals."""
 BLOCKS = (1 + 2 * TOGETHER) * ROWS * BLOCK
 """Elements of a thread's workspace for a block of outputs, and for a group's sums of so many and what their totals lost."""
 STEP = 128
 """Most outputs in LINE_ROWS vectors."""
 LINE_ROOM = (1 + 2 * LINE_HELD) * STEP
 """Elements behind such a piece, for a block of outputs, and for sums of so many and what their totals lost."""
+LINE_DIRECT = 12
+"""Fewest blocks of a row that are summed where the row lies, if others are from copies: the ends of shorter rows take longer."""
 LINE = 4096
 """Outputs of one piece of a row."""
 TALL = 40

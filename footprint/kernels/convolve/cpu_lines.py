@@ -8,8 +8,16 @@ from numba import prange
 from footprint.kernels.common import borders
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, alone, apart
-from footprint.kernels.convolve.contract import CHAIN, LINE_GROUP, LINE_HELD, LINE_ROWS, LINE_TOGETHER, STEP, row_pieces
-from footprint.kernels.convolve.cpu_sums import FEW_WHOLE, LINE_TAPS, few0, few1, few2, line_sums, line_total
+from footprint.kernels.convolve.contract import (
+    CHAIN,
+    LINE_DIRECT,
+    LINE_GROUP,
+    LINE_HELD,
+    LINE_ROWS,
+    STEP,
+    row_pieces,
+)
+from footprint.kernels.convolve.cpu_sums import FEW_WHOLE, LINE_TAPS, few0, few1, few2, line_sums, row_total
 
 _row_pieces = njit(cache=True, nogil=True)(row_pieces)
 source_index = njit(cache=True, nogil=True)(borders.source_index)
@@ -66,27 +74,27 @@ def chained(columns, taps):
 def line_blocks(image, at, weights, out, to, columns, work, edge):
     """Neighbouring blocks of outputs of a row; ``edge`` is where the last one goes that is not whole.
 
-    Some taps, a chain or a few, go by some blocks before the next ones do: what it takes to begin is not paid for every block.
+    Of many taps a group of chains goes by some blocks before the next ones do: what it takes to begin is not paid for every block.
     """
     apart()
     lanes, free = BYTES // image.itemsize, edge + STEP
-    longest, block = 2 * LINE_TAPS * lanes - 1, LINE_ROWS * lanes
-    turns = (weights.size + longest - 1) // longest
-    # What goes by once need not stay near.
-    direct, most, x = turns <= LINE_GROUP, columns if turns == 1 else LINE_TOGETHER, 0
+    longest, block = CHAIN * LINE_GROUP - 1, LINE_ROWS * lanes
+    turns, x = (weights.size + longest - 1) // longest, 0
     while x < columns:
-        many = min(most if direct else LINE_HELD, (columns - x) // block)
+        # What goes by once need not stay near.
+        many = (columns - x) // block if turns == 1 else min(LINE_HELD, (columns - x) // block)
         sums, place, at_once = (out, to + x, many) if many > 0 else (work, edge, 1)
-        first, (target, goal, leap) = 0, (sums, place, block) if direct else (work, free, 2 * block)
+        first = 0
         for turn in range(turns):
-            taps = (weights.size + turns - 1 - turn) // turns
+            # The first sums are the totals themselves.
+            target, goal, leap = (sums, place, block) if turn == 0 else (work, free, 2 * block)
+            taps = weights.size if turns == 1 else (weights.size + turns - 1 - turn) // turns
             whole, more = taps // lanes, taps % lanes
             if whole > FEW_WHOLE:
-                # Columns of a chain.
-                chains = (taps + CHAIN - 1) // CHAIN
-                pace = (lanes + chains - 1) // chains
-                how = whole, more, pace, target, goal, leap, turn % LINE_GROUP == 0, at_once
-                line_sums(image, at + x + first, weights, first, *how)
+                # Columns of a chain, all, a half or a third: short rows would feel it divided out.
+                room = CHAIN * lanes * ((whole + LINE_TAPS - 1) // LINE_TAPS)
+                pace = lanes if lanes * taps <= room else lanes // 2 if lanes // 2 * taps <= room else (lanes + 2) // 3
+                line_sums(image, at + x + first, weights, first, whole, more, pace, target, goal, leap, at_once)
             elif whole == 2:
                 few2(image, at + x, weights, more, target, goal, at_once)
             elif whole == 1:
@@ -94,8 +102,8 @@ def line_blocks(image, at, weights, out, to, columns, work, edge):
             else:
                 few0(image, at + x, weights, more, target, goal, at_once)
             first += taps
-            if not direct and (turn % LINE_GROUP == LINE_GROUP - 1 or turn == turns - 1):
-                line_total(work, free, sums, place, lanes, turn < LINE_GROUP, turn == turns - 1, at_once)
+            if turn > 0:
+                row_total(work, free, sums, place, turn == 1, turn == turns - 1, at_once)
         if many == 0:
             for k in range(columns - x):
                 out[to + x + k] = work[edge + k]
@@ -119,20 +127,37 @@ def piece_of(out, unit, piece, columns, lanes):
 
 @njit(cache=True, nogil=True)
 def line_units(image, weights, out, work, base, first, last, piece, shapes, y0, x0, code_y, code_x, cval):
-    """Pieces of rows."""
+    """Pieces of rows; neighbouring ones go by as one where the row lies, and blocks that reach beyond an end from copies."""
     apart()
     image_height, image_width, _, width, _, all_columns = shapes
-    lanes = BYTES // image.itemsize
+    lanes, across, unit = BYTES // image.itemsize, _row_pieces(all_columns, piece), first
     block, edge = LINE_ROWS * lanes, base + piece + width - 1
-    for unit in range(first, last):
-        y, x, columns = piece_of(out, unit, piece, all_columns, lanes)
-        row, left, to = y + y0, x + x0, y * all_columns + x
-        inside = 0 <= row < image_height and left >= 0 and left + columns + width - 1 <= image_width
-        if inside and columns % block == 0:
-            line_blocks(image, row * image_width + left, weights, out, to, columns, work, edge)
-        elif columns > 0:
-            fill(work, base, columns + width - 1, image, image_height, image_width, row, left, code_y, code_x, cval)
-            line_blocks(work, base, weights, out, to, columns, work, edge)
+    while unit < last:
+        y, begin, end = unit, 0, all_columns
+        left = (block - 1 - x0) // block * block if x0 < 0 else 0
+        if across > 1:
+            y, begin, _ = piece_of(out, unit, piece, all_columns, lanes)
+            unit = min(last, y * across + across) - 1
+            _, x, columns = piece_of(out, unit, piece, all_columns, lanes)
+            end, left = x + columns, max(begin, -x0)
+            # Where a vector begins in memory, as pieces do; a row in one piece has no more blocks than it needs.
+            left += -(out.ctypes.data // out.itemsize + y * all_columns + left) % lanes
+        right = min(end, image_width - width + 1 - x0) if 0 <= y + y0 < image_height else 0
+        right -= (right - left) % block
+        if right - left < min(LINE_DIRECT * block, end - begin):
+            left = right = end
+        x = begin
+        while x < end:
+            to = y * all_columns + x
+            if x == left:
+                line_blocks(image, (y + y0) * image_width + x + x0, weights, out, to, right - x, work, edge)
+                x = right
+            else:
+                columns = min(piece, (left if x < left else end) - x)
+                fill(work, base, columns + width - 1, image, image_height, image_width, y + y0, x + x0, code_y, code_x, cval)
+                line_blocks(work, base, weights, out, to, columns, work, edge)
+                x += columns
+        unit += 1
 
 
 @njit(cache=True, nogil=True)

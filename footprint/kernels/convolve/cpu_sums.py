@@ -24,7 +24,7 @@ of 2048 columns do, one place of each is all that a cache of 8 ways holds."""
 LINE_ABREAST = 2 if REGISTERS >= 32 else 1
 """Neighbouring blocks of a row's outputs that are held at once where there are so many."""
 LINE_TAPS = 7 if REGISTERS >= 32 else 4
-"""Most taps a vector apart whose weights are held at once under a mask of a single row."""
+"""Most taps a vector apart whose weights are held at once under a mask of a single row, but for one more at the end."""
 FEW_WHOLE = 2
 """Most whole vectors of a row's taps that have loops of their own: what is asked about more would take longer than their sums."""
 
@@ -171,7 +171,7 @@ def _few_maker(whole: int) -> Any:
 
 
 class _Row(NamedTuple):
-    """Taps of a row: ``whole`` vectors and ``more``, from ``first`` on; every ``pace`` columns are a chain."""
+    """Taps of a row from ``first`` on: ``whole`` vectors and ``more``; of those held at once every ``pace`` columns are a chain."""
 
     first: Any
     whole: Any
@@ -179,47 +179,50 @@ class _Row(NamedTuple):
     pace: Any
 
 
-def _line_sums(e: Emit, row: _Row, at: Any, goals: list[Any], fresh: Any) -> None:
-    """The sums of a row's taps for vectors that lie side by side from ``at`` on; added to what is at ``goals`` unless ``fresh``.
+def _line_sums(e: Emit, row: _Row, at: Any, goals: list[Any]) -> None:
+    """The sums of a row's taps for vectors that lie side by side from ``at`` on.
 
     The code for each number of taps is there once, and is jumped to while sums stay in registers: a loop for every length of mask
     would take seconds to compile.
     """
     b, lanes, (first, whole, more, pace) = e.b, e.index(e.kind.count), row
-    held = [cgutils.alloca_once(b, e.kind) for _ in goals]
+    held, skipped = [cgutils.alloca_once(b, e.kind) for _ in goals], cgutils.alloca_once_value(b, e.index(0))
     either = lambda condition, i, j: b.select(condition, e.index(i), e.index(j))
     least = lambda i, j: either(b.icmp_signed("<", i, j), i, j)
-    with cgutils.for_range_slice(b, e.index(0), lanes, pace) as (start, _):
-        for one in held:
-            b.store(e.zero(), one)
-        stop = least(e.add(start, pace), lanes)
-        middle = least(either(b.icmp_signed("<", start, more), more, start), stop)
-        # Columns with a tap more, then the others; of more taps than are held at once half of them, then the other half.
-        with cgutils.for_range(b, e.index(4)) as turn:
-            shorter, later = (b.icmp_signed("!=", b.and_(turn.index, e.index(bit)), e.index(0)) for bit in (2, 1))
-            taps = e.add(whole, either(shorter, 0, 1))
-            half = either(b.icmp_signed(">", taps, e.index(LINE_TAPS)), b.lshr(e.add(taps, 1), e.index(1)), taps)
-            columns = either(shorter, middle, start), either(shorter, stop, middle)
-            count, skip = either(later, b.sub(taps, half), half), either(later, e.mul(half, lanes), 0)
-            done = b.append_basic_block()
-            asked = b.switch(count, done)
-            for known in range(min(FEW_WHOLE + 1, (LINE_TAPS + 1) // 2), LINE_TAPS + 1):
-                case = b.append_basic_block()
-                asked.add_case(e.index(known), case)
-                b.position_at_end(case)
-                _columns(e, known, e.add(first, skip), e.add(at, skip), columns, held)
-                b.branch(done)
-            b.position_at_end(done)
-        with b.if_else(b.and_(fresh, b.icmp_signed("==", start, e.index(0)))) as (new, old):
-            for case, adds in ((new, False), (old, True)):
-                with case:
-                    for goal, one in zip(goals, held):
-                        total = b.load(one)
-                        e.store(b.fadd(e.load(7, goal), total) if adds else total, 7, goal)
+    most = lambda i, j: either(b.icmp_signed("<", i, j), j, i)
+    # As few parts as are held at once, of nearly as many taps each; the last one has the tap more of the first columns.
+    parts = b.udiv(e.add(whole, LINE_TAPS - 1), e.index(LINE_TAPS))
+    with cgutils.for_range(b, parts) as part:
+        taps, skip = b.udiv(e.add(whole, part.index), parts), b.load(skipped)
+        longer = b.select(b.icmp_signed("==", e.add(part.index, 1), parts), more, e.index(0))
+        with cgutils.for_range_slice(b, e.index(0), lanes, pace) as (start, _):
+            for one in held:
+                b.store(e.zero(), one)
+            stop = least(e.add(start, pace), lanes)
+            middle = least(most(start, longer), stop)
+            with cgutils.for_range(b, e.index(2)) as turn:
+                shorter = b.icmp_signed("!=", turn.index, e.index(0))
+                columns = either(shorter, middle, start), either(shorter, stop, middle)
+                done = b.append_basic_block()
+                asked = b.switch(b.add(taps, either(shorter, 0, 1)), done)
+                for known in range(min(FEW_WHOLE + 1, (LINE_TAPS + 1) // 2), LINE_TAPS + 2):
+                    case = b.append_basic_block()
+                    asked.add_case(e.index(known), case)
+                    b.position_at_end(case)
+                    _columns(e, known, e.add(first, skip), e.add(at, skip), columns, held)
+                    b.branch(done)
+                b.position_at_end(done)
+            with b.if_else(b.icmp_signed("==", b.or_(start, part.index), e.index(0))) as (new, old):
+                for case, adds in ((new, False), (old, True)):
+                    with case:
+                        for goal, one in zip(goals, held):
+                            total = b.load(one)
+                            e.store(b.fadd(e.load(7, goal), total) if adds else total, 7, goal)
+        b.store(e.add(skip, e.mul(taps, lanes)), skipped)
 
 
 @intrinsic
-def line_sums(typing_context, image, at, weights, first, whole, more, pace, out, to, leap, fresh, many):  # type: ignore[no-untyped-def]
+def line_sums(typing_context, image, at, weights, first, whole, more, pace, out, to, leap, many):  # type: ignore[no-untyped-def]
     """The sums of many taps of a row, see `_Row`, for ``many`` neighbouring blocks; these go to places ``leap`` elements apart.
 
     Taps a vector apart go by together: ``whole`` of them, and one more in the first ``more`` columns. Twice as many outputs are
@@ -228,28 +231,39 @@ def line_sums(typing_context, image, at, weights, first, whole, more, pace, out,
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
         def write(e: Emit) -> None:
-            b, (_, at, _, first, whole, more, pace, _, to, leap, fresh, many) = e.b, e.args
-            row, lanes, fresh = _Row(first, whole, more, pace), e.kind.count, b.trunc(fresh, ir.IntType(1))
+            b, (_, at, _, first, whole, more, pace, _, to, leap, many) = e.b, e.args
+            row, lanes = _Row(first, whole, more, pace), e.kind.count
             together = e.mul(b.sdiv(many, e.index(LINE_ABREAST)), LINE_ABREAST)
             for abreast, begin, end in (LINE_ABREAST, e.index(0), together), (1, together, many):
                 with cgutils.for_range_slice(b, begin, end, e.index(abreast)) as (block, _):
                     starts = [e.add(to, e.mul(leap, e.add(block, k))) for k in range(abreast)]
                     goals = [e.add(start, q * lanes) for start in starts for q in range(LINE_ROWS)]
-                    _line_sums(e, row, e.add(at, e.mul(block, LINE_ROWS * lanes)), goals, fresh)
+                    _line_sums(e, row, e.add(at, e.mul(block, LINE_ROWS * lanes)), goals)
                 if LINE_ABREAST == 1:
                     break
 
         return own(context, builder, signature, args, write)
 
     n = types.int64
-    return types.void(image, n, weights, n, n, n, n, out, n, n, types.uint8, n), code
+    return types.void(image, n, weights, n, n, n, n, out, n, n, n), code
+
+
+def _both(b: ir.IRBuilder, old: Any, more: Any) -> tuple[Any, Any]:
+    """The sum of two vectors, and what is lost in rounding it, which is a number (Knuth)."""
+    both = b.fadd(old, more)
+    got = b.fsub(both, old)
+    return both, b.fadd(b.fsub(old, b.fsub(both, got)), b.fsub(more, got))
+
+
+def _number(b: ir.IRBuilder, lost: Any, zero: Any) -> Any:
+    """What was lost, or 0: where sums are infinite, it is no number."""
+    return b.select(b.fcmp_ordered("ord", lost, lost), lost, zero)
 
 
 def totals(e: Emit, values: list[Any], losses: tuple[int, list[Any]], goals: tuple[int, list[Any]], new: Any, end: Any) -> None:
     """Add sums to the totals at ``goals``; what is rounded away is kept at ``losses``, and added at the ``end``.
 
-    Both are an array's number and where its vectors begin. The first sums, ``new`` ones, are the totals themselves. What is lost in
-    adding two numbers is a number (Knuth).
+    Both are an array's number and where its vectors begin. The first sums, ``new`` ones, are the totals themselves.
     """
     b, truth, (beside, kept), (out, to) = e.b, ir.IntType(1), losses, goals
     with b.if_else(b.trunc(new, truth)) as (first, later):
@@ -260,16 +274,13 @@ def totals(e: Emit, values: list[Any], losses: tuple[int, list[Any]], goals: tup
         with later:
             for more, total, place in zip(values, to, kept):
                 old, lost = e.load(out, total), e.load(beside, place)
-                both = b.fadd(old, more)
-                got = b.fsub(both, old)
+                both, left = _both(b, old, more)
                 e.store(both, out, total)
-                left = b.fadd(b.fsub(old, b.fsub(both, got)), b.fsub(more, got))
                 e.store(b.fadd(lost, left), beside, place)
     with b.if_then(b.trunc(end, truth)):
         for total, place in zip(to, kept):
             lost = e.load(beside, place)
-            # Where sums are infinite, what they lost is no number.
-            e.store(b.fadd(e.load(out, total), b.select(b.fcmp_ordered("ord", lost, lost), lost, e.zero())), out, total)
+            e.store(b.fadd(e.load(out, total), _number(b, lost, e.zero())), out, total)
 
 
 def _totals(e: Emit, rows: int, vectors: int, free: Any, to: Any) -> None:
@@ -279,6 +290,42 @@ def _totals(e: Emit, rows: int, vectors: int, free: Any, to: Any) -> None:
     goals = [e.add(e.add(to, e.mul(step, n // vectors)), n % vectors * lanes) for n in range(many)]
     losses = [e.add(group, many * lanes) for group in groups]
     totals(e, [e.load(0, group) for group in groups], (0, losses), (2, goals), new, end)
+
+
+@intrinsic
+def row_total(typing_context, work, free, out, to, second, end, many):  # type: ignore[no-untyped-def]
+    """Add sums of later taps of a row to those of the first, for ``many`` blocks; see `totals`.
+
+    Those of the first lie where the totals do, and of the ``second`` what is lost is the first that is.
+    """
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        def write(e: Emit) -> None:
+            b, lanes, (_, free, _, to, second, end, many) = e.b, e.kind.count, e.args
+            second, end = (b.trunc(flag, ir.IntType(1)) for flag in (second, end))
+            with cgutils.for_range(b, e.mul(many, LINE_ROWS)) as vector:
+                inside = e.mul(b.and_(vector.index, e.index(LINE_ROWS - 1)), lanes)
+                group = e.add(free, b.sub(e.mul(vector.index, 2 * lanes), inside))
+                goal, place = e.add(to, e.mul(vector.index, lanes)), e.add(group, LINE_ROWS * lanes)
+                old, more = e.load(2, goal), e.load(0, group)
+                with b.if_else(b.and_(second, end)) as (only, several):
+                    with only:
+                        # What a single sum loses, its rounding loses again.
+                        e.store(b.fadd(old, more), 2, goal)
+                    with several:
+                        both, left = _both(b, old, more)
+                        lost = b.fadd(b.select(second, e.zero(), e.load(0, place)), left)
+                        with b.if_else(end) as (last, other):
+                            with last:
+                                e.store(b.fadd(both, _number(b, lost, e.zero())), 2, goal)
+                            with other:
+                                e.store(both, 2, goal)
+                                e.store(lost, 0, place)
+
+        return own(context, builder, signature, args, write)
+
+    n = types.int64
+    return types.void(work, n, out, n, types.uint8, types.uint8, n), code
 
 
 def _total_maker(rows: int, vectors: int, leap: int) -> Any:
