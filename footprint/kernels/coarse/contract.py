@@ -46,8 +46,8 @@ NEAREST = 3.9
 """Sigmas to the ends of the weights at least: what lies beyond both ends, down and across, is left out."""
 DOWN = 16
 """Results down a coarse column that are made at once, and zeros behind the weights for them."""
-CHIP, ITEMS, PLANES = 48 << 10, 128, 65535
-"""Bytes on the chip that the widest one needs, work-items of a group, and most planes of a launch."""
+CHIP, ITEMS, PLANES, ROWS = 48 << 10, 128, 65535, 65535 * 64
+"""Bytes on the chip that the widest one needs, work-items of a group, and most planes of a launch and rows of a plane."""
 _EXACT = 2.0**-21
 
 
@@ -97,7 +97,7 @@ def wide(weights: np.ndarray) -> Wide | None:
 def in_reach(limits: Limits, image: ArraySpec) -> bool:
     """Whether a device sums so."""
     roomy = limits.family == "gpu" and limits.local_mem >= CHIP and limits.group >= ITEMS
-    few = image.size // max(math.prod(image.shape[-2:]), 1) <= PLANES
+    few = image.size // max(math.prod(image.shape[-2:]), 1) <= PLANES and image.shape[-2] <= ROWS
     return roomy and few and np.dtype(sum_dtype(image.dtype)) == np.float32
 
 
