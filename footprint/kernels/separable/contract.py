@@ -43,6 +43,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from footprint.kernels.common.launch import MAX_GROUPS_Y
 from footprint.kernels.convolve.contract import BLOCK, LINE_ROOM, ROWS, STEP, STORED, TOGETHER, convolve_work, stored_as
 from footprint.kernels.separable.rings import in_rings
 from footprint.spec import ArraySpec, Limits
@@ -286,9 +287,10 @@ def cube(limits: Limits, taps: tuple[int, int, int], itemsize: int, stored: int)
 
 
 def in_cubes(limits: Limits, taps: tuple[int, int, int], volume: ArraySpec, itemsize: int) -> bool:
-    """Whether a volume's three sums are made in one pass: by a GPU, to which a place in a plane has 31 bits."""
+    """Whether a volume's three sums are made in one pass: by a GPU, to which a place in a plane has 31 bits, of few enough tiles."""
     near = limits.family == "gpu" and volume.shape[1] * volume.shape[2] < 1 << 31
-    return near and cube(limits, taps, itemsize, itemsize) is not None
+    tile = cube(limits, taps, itemsize, itemsize) if near else None
+    return tile is not None and volume.shape[1] <= MAX_GROUPS_Y * tile.high
 
 
 def flat(spec: ArraySpec, down: bool) -> ArraySpec:
