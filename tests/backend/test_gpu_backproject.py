@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import footprint.kernels.backproject.gpu as gpu
 from footprint.reference.backproject import backproject as reference
 
 from .kernels import need_gpu, run
@@ -33,6 +34,17 @@ def test_equals_the_reference(backend, rng, n_z, n_a, n_x, n_y, width):
     assert np.abs(out - wanted).max() <= tolerance
     run(backend, "backproject", rows, table, out, accumulate=True)
     assert np.abs(out - 2 * wanted).max() <= 2 * tolerance
+
+
+def test_more_slices_than_a_launch_has_groups_for(backend, rng, monkeypatch):
+    need_gpu(backend)
+    angles = rng.uniform(-4, 7, 6)
+    rows, table = rng.standard_normal((11, 6, 23)).astype(np.float32), table_of(angles, np.ones(6), 11.0)
+    whole, parts = (np.full((11, 19, 29), np.nan, np.float32) for _ in range(2))
+    run(backend, "backproject", rows, table, whole)
+    monkeypatch.setattr(gpu, "MAX_GROUPS_Y", 2)
+    run(backend, "backproject", rows, table, parts)
+    np.testing.assert_array_equal(parts, whole)
 
 
 def test_far_away_rows_and_no_angles_give_zero(backend, rng):

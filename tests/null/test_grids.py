@@ -19,7 +19,10 @@ def masked(*sides):
     return lambda shape, **how: fp.plan_convolve(shape, sides[-len(shape) :], **how)
 
 
+STACKS = ((1_000_000, 8, 64), (70_000, 64), (8, 70_000, 64), (5_000_000, 64))
 VERBS = {
+    "fbp": fp.plan_fbp,
+    "ramp_filter": fp.plan_ramp_filter,
     "convolve small": masked(3, 3, 3),
     "convolve": masked(5, 13, 13),
     "convolve large": masked(9, 63, 63),
@@ -39,7 +42,7 @@ VERBS = {
     "sigma_clip": fp.plan_sigma_clip,
     "find_sources": fp.plan_find_sources,
 }
-FLAT = ("label", "find_sources")
+SHAPES = {"fbp": STACKS, "ramp_filter": STACKS, "label": PLANES, "find_sources": PLANES}
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -51,7 +54,7 @@ def test_launches_have_no_more_groups_than_a_device_starts(monkeypatch, verb):
         made.append((launch.entry, launch.grid, shape))
 
     monkeypatch.setattr(Launch, "__init__", kept)
-    for shape in PLANES if verb in FLAT else (*PLANES, *VOLUMES):
+    for shape in SHAPES.get(verb, (*PLANES, *VOLUMES)):
         VERBS[verb](shape, device="null:h100")
     assert made
     assert not [one for one in made if one[1][0] >= 1 << 31 or max(one[1][1:]) > MAX_GROUPS_Y]

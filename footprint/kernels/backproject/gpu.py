@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from footprint.kernels.common.launch import A, Launch, Program
+from footprint.kernels.common.launch import MAX_GROUPS_Y, A, Launch, Program
 from footprint.spec import ArraySpec, Limits
 
 LANES = 32
@@ -23,7 +23,7 @@ def _segment(across: int, down: int) -> int:
 
 
 def backproject_program(limits: Limits, rows: ArraySpec, table: ArraySpec, out: ArraySpec, *, accumulate: bool = False) -> Program:
-    """One launch; no work memory. See `footprint.kernels.backproject.contract` for the arguments."""
+    """One launch, or more of very many slices; no work memory. See `footprint.kernels.backproject.contract` for the arguments."""
     n_z, n_a, n_x = rows.shape
     _, out_y, out_x = out.shape
     slices = 2 if n_z >= 2 else 1
@@ -31,11 +31,19 @@ def backproject_program(limits: Limits, rows: ArraySpec, table: ArraySpec, out: 
     segment = _segment(across, down)
     room = min(LOCAL, limits.local_mem - 4096)
     angles = max(1, min(32, room // (8 * slices * segment)))
-    grid = (-(-out_x // (WIDE * across)), -(-out_y // (WIDE * down)), -(-n_z // slices))
+    tiles = -(-out_x // (WIDE * across)), -(-out_y // (WIDE * down))
     defines = (
         ("ACROSS", across), ("DOWN", down), ("SEGMENT", segment), ("ANGLES", angles), ("SLICES", slices),
         ("ACCUMULATE", int(accumulate)), ("MIN_GROUPS", 2 if slices == 2 else 3),
     )  # fmt: skip
     sizes = np.int32(n_z), np.int32(n_a), np.int32(n_x), np.int32(out_y), np.int32(out_x)
     local = 8 * slices * segment * angles
-    return Program((Launch("backproject.knl", "backproject", grid, (256, 1, 1), (A(0), A(1), A(2), *sizes), defines, local),))
+
+    def launch(first: int) -> Launch:
+        grid = (*tiles, -(-min(n_z - first, most) // slices))
+        return Launch(
+            "backproject.knl", "backproject", grid, (256, 1, 1), (A(0), A(1), A(2), *sizes, np.int32(first)), defines, local
+        )
+
+    most = MAX_GROUPS_Y * slices
+    return Program(tuple(launch(first) for first in range(0, max(n_z, 1), most)))

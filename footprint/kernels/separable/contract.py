@@ -287,7 +287,7 @@ def cube(limits: Limits, taps: tuple[int, int, int], itemsize: int, stored: int)
 
 
 def in_cubes(limits: Limits, taps: tuple[int, int, int], volume: ArraySpec, itemsize: int) -> bool:
-    """Whether a volume's three sums are made in one pass: by a GPU, to which a place in a plane has 31 bits, of few enough tiles."""
+    """Whether a volume's three sums are made in one pass: by a GPU, where places in a plane have 31 bits, of not too many tiles."""
     near = limits.family == "gpu" and volume.shape[1] * volume.shape[2] < 1 << 31
     tile = cube(limits, taps, itemsize, itemsize) if near else None
     return tile is not None and volume.shape[1] <= MAX_GROUPS_Y * tile.high
