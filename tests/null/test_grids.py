@@ -41,8 +41,16 @@ VERBS = {
     "label": fp.plan_label,
     "sigma_clip": fp.plan_sigma_clip,
     "find_sources": fp.plan_find_sources,
+    "find_sources on a mesh": lambda shape, **how: fp.plan_find_sources(shape, background="mesh", deblend=True, **how),
+    "background": fp.plan_background,
+    "measure": fp.plan_measure,
+    "apertures": lambda shape, **how: fp.plan_apertures(shape, 8_400_000, **how),
+    "remove_stripes": fp.plan_remove_stripes,
+    "remove_zingers": of_size(fp.plan_remove_zingers, 1.0),
+    "untilt": of_size(fp.plan_untilt, 1.0),
 }
-SHAPES = {"fbp": STACKS, "ramp_filter": STACKS, "label": PLANES, "find_sources": PLANES}
+SHAPES = {"fbp": STACKS, "ramp_filter": STACKS, "remove_stripes": VOLUMES, "remove_zingers": VOLUMES, "untilt": VOLUMES}
+SHAPES |= dict.fromkeys(("label", "find_sources", "find_sources on a mesh", "background", "measure", "apertures"), PLANES)
 
 
 @pytest.mark.parametrize("verb", VERBS)
