@@ -267,6 +267,22 @@ MUTANTS = [
         devices="opencl",
     ),
     Mutant(
+        "footprint/kernels/separable/contract.py",
+        "return tile is not None and volume.shape[1] <= MAX_GROUPS_Y * tile.high",
+        "return tile is not None",
+        ("tests/null/test_grids.py::test_launches_have_no_more_groups_than_a_device_starts[gaussian]",),
+        "a volume of millions of rows has more groups than a device starts",
+        devices="cpu",
+    ),
+    Mutant(
+        "footprint/kernels/backproject/gpu.py",
+        "np.int32(first)",
+        "np.int32(0)",
+        ("tests/backend/test_gpu_backproject.py::test_more_slices_than_a_launch_has_groups_for",),
+        "every launch of a large stack makes its first slices",
+        devices="opencl",
+    ),
+    Mutant(
         "footprint/kernels/coarse/contract.py",
         "and NEAREST * sigma <= reach <= ENDS * sigma",
         "and reach <= ENDS * sigma",
