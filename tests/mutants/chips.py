@@ -196,8 +196,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/coarse/coarse_back.knl",
-        "#define ROW_AT(i) (one[i] + other[i])",
-        "#define ROW_AT(i) (one[i])",
+        "UNROLL for (int p = 0; p < PARTS; p++) sum += other[p * far];",
+        "",
         (COARSE + "it_is_the_gaussian_that_direct_sums_make[opencl:0-constant-reflect]",),
         "half of a coarse row of a wide Gaussian is left out",
         devices="opencl",

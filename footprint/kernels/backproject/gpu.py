@@ -46,4 +46,4 @@ def backproject_program(limits: Limits, rows: ArraySpec, table: ArraySpec, out: 
         )
 
     most = MAX_GROUPS_Y * slices
-    return Program(tuple(launch(first) for first in range(0, max(n_z, 1), most)))
+    return Program(tuple(launch(first) for first in range(0, n_z, most)))

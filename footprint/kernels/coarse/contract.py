@@ -96,9 +96,9 @@ def wide(weights: np.ndarray) -> Wide | None:
 
 def in_reach(limits: Limits, image: ArraySpec) -> bool:
     """Whether a device sums so."""
-    roomy = limits.family == "gpu" and limits.local_mem >= CHIP and limits.group >= ITEMS
     if len(image.shape) < 2:
         return False
+    roomy = limits.family == "gpu" and limits.local_mem >= CHIP and limits.group >= ITEMS
     few = image.size // max(math.prod(image.shape[-2:]), 1) <= PLANES and image.shape[-2] <= ROWS
     return roomy and few and np.dtype(sum_dtype(image.dtype)) == np.float32
 
