@@ -19,7 +19,7 @@ ITEMS, COLUMNS, RUN, DOWN, SIDE, WORD = 128, 2, 16, 16, 4, 32
 GATHER, ALONG, RESIDENT = 5, 4, 4
 # Most rows of a step that are gathered by one group.
 GATHERED = 32
-# Most blocks of steps of a group that goes back, its fewest rows where groups share steps, and how many rows' time it takes to begin.
+# Most blocks of steps of a group that goes back, its fewest rows where groups share steps, and rows' time that it takes to begin.
 SOME, FEWEST, BEGINS = 16, 8, 3
 # Groups of a core that look for what is not finite.
 SEEING = 16
