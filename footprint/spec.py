@@ -104,6 +104,8 @@ class Limits:
         Bytes of memory of its own, where it tells (GPU).
     pairs
         Whether two integers of 16 bits are compared as fast as one (GPU).
+    halves
+        Whether units multiply matrices of floats of 16 bits that lie on the chip, 64 lines at a time (GPU).
     """
 
     device: str = "null"
@@ -123,6 +125,7 @@ class Limits:
     together: int = 0
     memory: int = field(default=0, compare=False)
     pairs: bool = False
+    halves: bool = False
 
     def lacks(self, wanted: Limits) -> str:
         """What a plan made for ``wanted`` would miss here, in words; empty where it runs."""
@@ -132,6 +135,7 @@ class Limits:
             (self.local_mem >= wanted.local_mem, f"with {wanted.local_mem} bytes on chip, here are {self.local_mem}"),
             (self.group >= wanted.group, f"with groups of {wanted.group}, here are {self.group} at most"),
             (self.together >= wanted.together, f"with {wanted.together} groups that wait for each other, here are {self.together}"),
+            (self.halves or not wanted.halves, "with units for matrices of halves, this has none"),
             (self.memory > 0 or wanted.memory == 0, "for a device with memory of its own, this has none"),
             (self.fft == wanted.fft or wanted.fft == "vkfft", f"with FFTs by {wanted.fft}, here by {self.fft}"),
         )

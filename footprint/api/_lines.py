@@ -21,6 +21,7 @@ from footprint.kernels.common.borders import NONE
 from footprint.ops.base import Op
 from footprint.ops.branches import Branches, star, summed
 from footprint.ops.coarse import coarse
+from footprint.ops.matrix import matrix
 from footprint.ops.separable import AXES, Taps, in_lanes, lines, table
 from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
@@ -222,4 +223,7 @@ def operation(make: Make, spec: ArraySpec, cval: Any, device: Device | None = No
     taps = [Taps(dims[at[w.axis]], table(w.values, spec.dtype), w.first, w.border, outside, repr(outside)) for w in some]
     first, taps = _longest(spec.shape, turns), taps if _counts(some, outside) else _sorted(taps)
     op = lines(taps, dims, first)
-    return op if device is None else coarse(op, taps, dims, first, spec, device_limits(device)), order
+    if device is None:
+        return op, order
+    limits = device_limits(device)
+    return coarse(matrix(op, taps, dims, first, spec, limits), taps, dims, first, spec, limits), order

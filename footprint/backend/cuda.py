@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, final
 
 import cupy
 import numpy as np
-from cupy.cuda import driver, function, pinned_memory, runtime
+from cupy.cuda import driver, function, nvrtc, pinned_memory, runtime
 
 from footprint.backend import nvml
 from footprint.backend.base import Backend, Baked, Callers, failed
@@ -81,6 +81,8 @@ def _fixed(index: int) -> Limits:
         together=int(told["multiProcessorCount"]) if told["cooperativeLaunch"] else 0,
         # Compute capability 9 has an instruction for them; before it one of a pair takes two.
         pairs=int(told["major"]) >= 9,
+        # Those of 10 and later have others; NVRTC 12 was the first that knew them.
+        halves=(int(told["major"]), int(told["minor"])) == (9, 0) and nvrtc.getVersion() >= (12, 0),
         memory=int(told["totalGlobalMem"]),
         context=context,
     )
@@ -278,7 +280,7 @@ class CudaBackend(Backend):
         # Kernels with tables are not shared: two plans' tables would overwrite each other in the module's constant memory.
         if found is None or launch.tables:
             module = function.Module()
-            module.load(binary(text(launch.source, launch.defines, "cuda"), self._arch))
+            module.load(binary(text(launch.source, launch.defines, "cuda"), self._arch + "a" * launch.own))
             found = (module, module.get_function(launch.entry))
             if launch.local:
                 # Beyond 48 KB, static arrays included, a kernel must be allowed to.

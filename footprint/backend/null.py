@@ -16,7 +16,7 @@ from footprint.spec import ArraySpec, Limits
 # What a plan needs to know of a device that is not here; free is what an idle one offers.
 PROFILES = {
     "": Limits(device="null", threads=settings.threads()),
-    "h100": Limits("null:h100", "gpu", False, 256, 1 << 62, 79 << 30, 1, 232448, 1024, 132, "cufft", pairs=True),
+    "h100": Limits("null:h100", "gpu", False, 256, 1 << 62, 79 << 30, 1, 232448, 1024, 132, "cufft", pairs=True, halves=True),
     "a100": Limits("null:a100", "gpu", False, 256, 1 << 62, 79 << 30, 1, 166912, 1024, 108, "cufft"),
     "rtx4090": Limits("null:rtx4090", "gpu", False, 256, 1 << 62, 23 << 30, 1, 101376, 1024, 128, "cufft"),
 }

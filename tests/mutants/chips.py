@@ -9,6 +9,7 @@ VOLUMES = "tests/backend/test_gpu_overlap_volume.py::test_"
 MEASURE = "tests/backend/test_gpu_measure.py::test_"
 
 COARSE = "tests/backend/test_gpu_coarse.py::test_"
+MATRIX = "tests/backend/test_gpu_matrix.py::test_"
 
 MUTANTS = [
     Mutant(
@@ -235,7 +236,7 @@ MUTANTS = [
         devices="opencl",
     ),
     Mutant(
-        "footprint/kernels/coarse/coarse_odd.knl",
+        "footprint/kernels/common/odd.knl",
         "AS_F32(minus & plus ?",
         "AS_F32(minus & plus & 2 ?",
         (COARSE + "what_is_not_finite_goes_as_far_as_the_weights[opencl:0-signs-reflect]",),
@@ -243,7 +244,7 @@ MUTANTS = [
         devices="opencl",
     ),
     Mutant(
-        "footprint/kernels/coarse/coarse_odd.knl",
+        "footprint/kernels/common/odd.knl",
         "s < ROWS; s *= 2) own |= own >> s;",
         "s < ROWS / 2; s *= 2) own |= own >> s;",
         (COARSE + "what_is_not_finite_goes_as_far_as_the_weights[opencl:0-few-reflect]",),
@@ -281,6 +282,38 @@ MUTANTS = [
         ("tests/backend/test_gpu_backproject.py::test_more_slices_than_a_launch_has_groups_for",),
         "every launch of a large stack makes its first slices",
         devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/matrix/contract.py",
+        "both[8 : 8 + size], both[:size]",
+        "both[9 : 9 + size], both[:size]",
+        (MATRIX + "tables_hold_all_bits_of_weights[41]",),
+        "weights 8 apart are 9 apart",
+        devices="cpu",
+    ),
+    Mutant(
+        "footprint/kernels/matrix/contract.py",
+        "neighbours((exact - first.astype(np.float64))",
+        "neighbours((exact - first.astype(np.float64) * 0)",
+        (MATRIX + "tables_hold_all_bits_of_weights[41]",),
+        "the second half of a weight is the first",
+        devices="cpu",
+    ),
+    Mutant(
+        "footprint/kernels/matrix/contract.py",
+        "return -power_of(wide) - more, more - power_of(tall)",
+        "return -power_of(wide), -power_of(tall)",
+        (MATRIX + "sums_stay_within_what_halves_hold",),
+        "sums of many weights are larger than halves",
+        devices="cpu",
+    ),
+    Mutant(
+        "footprint/kernels/matrix/contract.py",
+        "if len(image.shape) < 2 or not limits.halves or",
+        "if len(image.shape) < 2 or",
+        (MATRIX + "it_is_taken_where_direct_sums_are_longer",),
+        "devices without matrix units are asked for them",
+        devices="cpu",
     ),
     Mutant(
         "footprint/kernels/coarse/contract.py",

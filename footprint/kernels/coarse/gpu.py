@@ -11,18 +11,17 @@ from footprint.kernels.coarse.contract import STEPS, STRIDES, TALL, TOGETHER, WI
 from footprint.kernels.common.borders import CODES
 from footprint.kernels.common.launch import CORES, MAX_GROUPS_Y, A, Argument, Defines, Launch, Program, W
 from footprint.kernels.common.load import c_type
+from footprint.kernels.common.odd import Sight, odd_launches
 from footprint.spec import ArraySpec, Limits
 
 # As in the texts.
-ITEMS, COLUMNS, RUN, DOWN, SIDE, WORD = 128, 2, 16, 16, 4, 32
+ITEMS, COLUMNS, RUN, DOWN = 128, 2, 16, 16
 # Groups that a core holds of those that go down, along, and back.
 GATHER, ALONG, RESIDENT = 5, 4, 4
 # Most rows of a step that are gathered by one group.
 GATHERED = 32
 # Most blocks of steps of a group that goes back, its fewest rows where groups share steps, and rows' time that it takes to begin.
 SOME, FEWEST, BEGINS = 16, 8, 3
-# Groups of a core that look for what is not finite.
-SEEING = 16
 # Columns of the image that come to the chip together, as shorter pieces of rows are slow to read, and tiles of them.
 TILE, DEPTH = 32, 2
 
@@ -87,9 +86,9 @@ class Grid:
         """The image's column that the first block begins with."""
         return self.x0 - self.aside - (WIDE // 2 + self.beside) * self.stride - WIDE * self.stride // 8 * 4
 
-    def seen(self, reaches: tuple[int, int]) -> tuple[int, int]:
-        """Words of 32 rows, and columns, of the image and of what lies around it; one more word than any result sees."""
-        return -(-self.made // WORD) + 2 * reaches[0] // WORD + 1, self.wide + 2 * reaches[1]
+    def sight(self, reaches: tuple[int, int]) -> Sight:
+        """What results see."""
+        return Sight(self.planes, self.height, self.width, self.made, self.wide, self.y0, self.x0, reaches)
 
     def work(self, reaches: tuple[int, int]) -> tuple[ArraySpec, ...]:
         """Shares of coarse rows, what is not finite, sums across, shares of coarse columns, their sums down, whether any is odd.
@@ -100,7 +99,7 @@ class Grid:
         shares = worst.row_blocks * self.parts * (STEPS + TALL - 1), worst.column_blocks * (STRIDES + WIDE - 1)
         return (
             ArraySpec((self.planes, shares[0], self.width), "float32"),
-            ArraySpec((self.planes, *self.seen(reaches)), "uint64"),
+            self.sight(reaches).spec,
             ArraySpec((self.planes, worst.rows, self.wide), "float32"),
             ArraySpec((self.planes, self.height, shares[1]), "float32"),
             ArraySpec((self.planes, self.made, worst.columns), "float32"),
@@ -138,7 +137,7 @@ def coarse_program(
     names: Defines = (("TALL", TALL), ("WIDE", WIDE), ("STEPS", STEPS), ("STRIDES", STRIDES), ("BORDER_Y", CODES[border_y]))
     gathers = (("T", c_type(image.dtype)), ("FLOATS", int(floats)), ("TILE", TILE), ("DEPTH", DEPTH), ("BORDER_X", CODES[border_x]))
     backs = (("TOGETHER", TOGETHER), ("CX", COLUMNS), ("PARTS", grid.parts), ("BORDER_LINE", CODES[border_x]))
-    texts = {"": ("coarse.knl", gathers), "back": ("coarse_back.knl", backs), "odd": ("coarse_odd.knl", gathers)}
+    texts = {"": ("coarse.knl", gathers), "back": ("coarse_back.knl", backs)}
 
     def make(
         entry: str, groups: tuple[int, int, int], chip: int, args: tuple[Argument, ...], text: str = "", resident: int = 1
@@ -154,7 +153,8 @@ def coarse_program(
         *_along(make, grid, line.size, tails.size, reaches),
         _spread(make, grid, rise.shape[1] // 4, RESIDENT * cores),
     )
-    return Program((*launches, *_odd(make, grid, reaches, SEEING * cores)) if floats else launches, grid.work(reaches))
+    odd = odd_launches(limits, image, grid.sight(reaches), (border_y, border_x), (A(0), W(5), W(1), A(7))) if floats else ()
+    return Program((*launches, *odd), grid.work(reaches))
 
 
 def _gather(make: Make, grid: Grid, tall: int) -> tuple[Launch, Launch]:
@@ -229,34 +229,3 @@ def _spread(make: Make, grid: Grid, tall: int, slots: int) -> Launch:
         *map(np.int32, (grid.step, grid.stride, grid.above + grid.step // 2, grid.aside, some, parts)),
     )
     return make("coarse_spread", (back, -(-blocks // some) * parts, grid.planes), grid.step * tall, args, "back", RESIDENT)
-
-
-def _odd(make: Make, grid: Grid, reaches: tuple[int, int], groups: int) -> tuple[Launch, Launch]:
-    """What is not finite, in words of 32 rows, and in results."""
-    i32, i64 = np.int32, np.int64
-    words, columns = grid.seen(reaches)
-    tiles = -(-columns // ITEMS) * words * grid.planes
-    around = (grid.y0 - reaches[0], grid.x0 - reaches[1])
-    seen = make(
-        "coarse_seen",
-        (min(tiles, groups), 1, 1),
-        0,
-        (
-            *(A(0), W(5), W(1)),
-            *map(i64, (grid.planes, grid.height, grid.width, words, columns, grid.made + 2 * reaches[0], *around)),
-        ),
-        "odd",
-    )
-    tiles = -(-grid.wide // (ITEMS * SIDE)) * -(-grid.made // WORD) * grid.planes
-    spread = make(
-        "coarse_odd",
-        (min(tiles, groups), 1, 1),
-        -(-2 * (ITEMS * SIDE + 2 * reaches[1]) // 4),
-        (
-            *(W(1), W(5), A(7)),
-            *map(i64, (grid.planes, grid.made, grid.wide, words, columns)),
-            *(i32(2 * reach) for reach in reaches),
-        ),
-        "odd",
-    )
-    return seen, spread

@@ -59,6 +59,8 @@ class Launch:
         Bytes of the kernel's ``SHARED_BIG`` array, 0 where it has none.
     together
         Whether its groups wait for each other, so that all must run side by side; at most ``Limits.together`` of them.
+    own
+        Whether its text has instructions of one architecture alone, as those that ``Limits.halves`` speaks of.
     """
 
     source: str
@@ -70,6 +72,7 @@ class Launch:
     local: int = 0
     tables: tuple[tuple[str, A | W], ...] = ()
     together: bool = False
+    own: bool = False
 
 
 @dataclass(frozen=True)
