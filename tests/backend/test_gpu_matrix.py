@@ -165,6 +165,7 @@ def test_it_is_taken_where_direct_sums_are_longer():
     assert not chosen((8192, 8192), (3, 3)) and not chosen((300, 300), (16, 16)) and not chosen((8192, 8192), (17, 17))
     assert not chosen((8192, 8192), (16, 16), "float64") and not chosen((8192, 8192), (16, 16), mode="constant", cval=1.0)
     assert not chosen((8192, 8192), (16, 16), limits=replace(H100, halves=False)) and not chosen((65535 * 64 + 1, 64), (16, 16))
+    assert not chosen((0, 5), (1, 1)) and not chosen((5, 0), (1, 1))
     assert "products of matrices of halves" in str(fp.plan_gaussian_filter((8192, 8192), 14, device="null:h100").notes)
 
 

@@ -309,8 +309,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/matrix/contract.py",
-        "if len(image.shape) < 2 or not limits.halves or",
-        "if len(image.shape) < 2 or",
+        "image.size == 0 or not limits.halves or",
+        "image.size == 0 or",
         (MATRIX + "it_is_taken_where_direct_sums_are_longer",),
         "devices without matrix units are asked for them",
         devices="cpu",

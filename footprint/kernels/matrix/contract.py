@@ -92,7 +92,7 @@ def fit(tall: np.ndarray, wide: np.ndarray) -> bool:
 
 def in_reach(limits: Limits, image: ArraySpec) -> bool:
     """Whether a device sums so."""
-    if len(image.shape) < 2 or not limits.halves or limits.group < ITEMS:
+    if len(image.shape) < 2 or image.size == 0 or not limits.halves or limits.group < ITEMS:
         return False
     few = image.size // max(math.prod(image.shape[-2:]), 1) <= PLANES and image.shape[-2] <= ROWS
     roomy = limits.local_mem >= chip_bytes(STEPS, STEPS) + RESERVED
