@@ -21,6 +21,9 @@ from footprint.units import format_seconds
 # launches' worth of a row of a step, as rows wait for each other however few there are (all measured on an H100 at 1024 x 1024 to
 # 8192 x 8192 and sigmas of 11 to 300: 12 % off at most).
 _WORK, _MORE, _AROUND, _LAUNCHES, _WAITS = 300.0, 630.0, 0.42, 6.3, 0.31
+# The same of a processor, whose stages are no launches (measured on two cores with AVX-512 at 128 x 128 to 6000 x 6000 and sigmas
+# of 11 to 300, as shares of what direct sums took: 15 % off, but twice as much where an image is smaller than what lies around).
+_CORE_WORK, _CORE_AROUND, _CORE_LAUNCHES = 200.0, 0.8, 10
 # Weights from which on direct sums take so many times what they are predicted to: they no longer fit in registers, nor in the
 # instructions that are kept. And seconds that they take however small an image is.
 _LONG, _LEAST = ((640, 8.0), (176, 1.4)), 20e-6
@@ -48,21 +51,24 @@ class Coarse(Line):
         """The image is read twice and written once; what lies between is a share of it, gathered in two parts that are added."""
         image, (out,) = specs[0], self.out_specs(*specs)
         tall, across = self.gaussians
-        between = 6 * out.nbytes * (1 / tall.step + 1 / across.stride)
         around = sum(one.around / side for one, side in zip(self.gaussians, out.shape[-2:])) / 2
+        if limits.family == "cpu":
+            return Cost(2 * image.nbytes + out.nbytes, _CORE_WORK * (1 + _CORE_AROUND * around) * out.size, _CORE_LAUNCHES)
+        between = 6 * out.nbytes * (1 / tall.step + 1 / across.stride)
         flops = (_WORK + _MORE / tall.step) * (1 + _AROUND * around) * out.size
         return Cost(2 * image.nbytes + out.nbytes + between, flops, round(_LAUNCHES + _WAITS * tall.step))
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """Record the launches; a part lies where its window begins, and coarse rows where the whole has them."""
         image, out = refs
-        b.note(f"wide Gaussians by every {self.gaussians[0].step} rows and {self.gaussians[1].stride} columns{self.why}")
         tall, across = self.gaussians
+        steps = tall.step, across.stride
+        b.note(f"wide Gaussians by every {steps[0]} rows and {steps[1]} columns{self.why}")
         names = ("coarse rows", "coarse rows back", "coarse columns", "coarse columns back", "weights", "what is cut off")
         consts = [b.const(one, name) for one, name in zip(tables(tall, across), names)]
         x = b.bring(image, dtype=read_as(b.limits, image.spec.dtype, "float32"))
         with b.deliver(out, dtype="float32") as y:
-            how: dict[str, Number] = {"steps": (tall.step, across.stride), "reaches": (tall.reach, across.reach)}
+            how: dict[str, Number] = {"steps": steps, "reaches": (tall.reach, across.reach)}
             for name, taps, one in zip("yx", self.taps, self.gaussians):
                 first, how[f"border_{name}"] = place(b, taps.axis, x, out, -one.around, taps.border)
                 how[f"{name}0"] = first + one.around
@@ -77,14 +83,17 @@ def coarse(direct: Op, taps: list[Taps], dims: str, leads: str, image: ArraySpec
     tall, across = sorted(taps, key=lambda one: dims.index(one.axis))
     if any(one.border == NONE or (one.border == "constant" and one.cval != 0) for one in (tall, across)):
         return direct
-    found = wide(tall.weights.array), wide(across.weights.array)
+    core = limits.family == "cpu"
+    found = wide(tall.weights.array, core), wide(across.weights.array, core)
     if found[0] is None or found[1] is None or any(-one.first != w.reach for one, w in zip((tall, across), found) if w):
         return direct
     op = Coarse((tall, across), dims, leads, gaussians=(found[0], found[1]))
     longest = max(one.weights.array.size for one in taps)
     spent, other = predicted(op, limits, image), predicted(direct, limits, image)  # type: ignore[arg-type]
-    other = _LEAST + other * next((slower for many, slower in _LONG if longest > many), 1.0)
-    if min(image.shape[-2:]) < max(one.around for one in op.gaussians) or spent > _QUICK * other:
+    if not core:
+        other = _LEAST + other * next((slower for many, slower in _LONG if longest > many), 1.0)
+    small = not core and min(image.shape[-2:]) < max(one.around for one in op.gaussians)
+    if small or spent > _QUICK * other:
         return direct
     why = f"; predicted {format_seconds(spent)}, direct sums {format_seconds(other)}"
     return Coarse(op.taps, dims, leads, gaussians=op.gaussians, why=why)

@@ -36,7 +36,12 @@ def gaussian_filter(scale: int, sigma: float = 2) -> Job:
 
 def gaussian_filter_wide(scale: int) -> Job:
     """An axis after the other, with what lies between them."""
-    return gaussian_filter(scale, 12)
+    return gaussian_filter(scale, 10)
+
+
+def gaussian_filter_coarse(scale: int) -> Job:
+    """By coarse rows and columns."""
+    return gaussian_filter(scale, 20)
 
 
 def gaussian_filter_thin(scale: int) -> Job:
@@ -79,6 +84,7 @@ FILTERS: dict[str, Callable[[int], Job]] = {
     "median_filter": median_filter,
     "gaussian_filter": gaussian_filter,
     "gaussian_filter_wide": gaussian_filter_wide,
+    "gaussian_filter_coarse": gaussian_filter_coarse,
     "gaussian_filter_thin": gaussian_filter_thin,
     "uniform_filter_wide": uniform_filter_wide,
     "gaussian_laplace": gaussian_laplace,

@@ -1,4 +1,4 @@
-"""Wide Gaussians down and across planes of float32 sums, a GPU's alone, by coarse rows and columns.
+"""Wide Gaussians down and across planes of float32 sums by coarse rows and columns.
 
 ``launch("coarse", image, down, rise, across, drop, line, tails, out, steps=, reaches=, y0=, x0=, border_y=, border_x=,
 first_y=, first_x=)`` computes of planes ``image[p]``, with g a Gaussian and t what of it lies beyond ``reaches``
@@ -26,6 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from footprint.dtypes import sum_dtype
+from footprint.kernels.coarse import strips
 from footprint.spec import ArraySpec, Limits
 
 TALL, WIDE = 17, 9
@@ -57,6 +58,8 @@ class Wide:
 
     sigma: float
     reach: int
+    core: bool = False
+    """Whether a processor sums it."""
 
     @property
     def step(self) -> int:
@@ -65,7 +68,9 @@ class Wide:
 
     @property
     def stride(self) -> int:
-        """From coarse column to coarse column, by fours; a sigma is known to some digits of its weights alone."""
+        """From coarse column to coarse column, on a GPU by fours; a sigma is known to some digits of its weights alone."""
+        if self.core:
+            return int(strips.STRIDE * self.sigma + 1e-3)
         return int(STEP[1] * self.sigma + 1e-3) // 4 * 4
 
     @property
@@ -76,11 +81,12 @@ class Wide:
     @property
     def around(self) -> int:
         """Pixels before and after one that it comes from."""
-        return max((TALL + 1) * self.step, (WIDE + 1) * self.stride, self.far + 1)
+        tall, beside = (strips.TALL, strips.BESIDE) if self.core else (TALL, WIDE)
+        return max((tall + 1) * self.step, (beside + 1) * self.stride, self.far + 1)
 
 
-def wide(weights: np.ndarray) -> Wide | None:
-    """What Gaussian some weights are, cut far enough out; None of any others."""
+def wide(weights: np.ndarray, core: bool = False) -> Wide | None:
+    """What Gaussian some weights are, cut far enough out, for a processor or a GPU; None of any others."""
     values = np.asarray(weights, float)
     reach, odd = divmod(values.size, 2)
     if not odd or reach < LEAST * NEAREST or not values[reach] > values[0] > 0:
@@ -90,21 +96,45 @@ def wide(weights: np.ndarray) -> Wide | None:
         return None
     should = np.exp(-0.5 * (np.arange(-reach, reach + 1) / sigma) ** 2)
     close = np.abs(values / values[reach] - should) <= _EXACT * should
-    found = Wide(sigma, reach)
-    return found if found.stride >= CLOSEST * sigma and close.all() and abs(values.sum() - 1) < 1e-5 else None
+    found = Wide(sigma, reach, core)
+    apart = core or found.stride >= CLOSEST * sigma
+    return found if apart and close.all() and abs(values.sum() - 1) < 1e-5 else None
 
 
 def in_reach(limits: Limits, image: ArraySpec) -> bool:
     """Whether a device sums so."""
     if len(image.shape) < 2:
         return False
+    if np.dtype(sum_dtype(image.dtype)) != np.float32:
+        return False
     roomy = limits.family == "gpu" and limits.local_mem >= CHIP and limits.group >= ITEMS
     few = image.size // max(math.prod(image.shape[-2:]), 1) <= PLANES and image.shape[-2] <= ROWS
-    return roomy and few and np.dtype(sum_dtype(image.dtype)) == np.float32
+    return limits.family == "cpu" or (roomy and few)
+
+
+def coarse_work(
+    limits: Limits,
+    image: ArraySpec,
+    down: ArraySpec,
+    rise: ArraySpec,
+    across: ArraySpec,
+    drop: ArraySpec,
+    line: ArraySpec,
+    tails: ArraySpec,
+    out: ArraySpec,
+    *,
+    steps: tuple[int, int],
+    reaches: tuple[int, int],
+    **_: object,
+) -> tuple[ArraySpec, ...]:
+    """Workspace on a processor: that of the worst place of a part."""
+    (height, width), (made, beside) = image.shape[1:], out.shape[1:]
+    worst = strips.Strips(height, width, made, beside, *steps, steps[0] - 1, steps[1] - 1)
+    return strips.rooms(limits, worst, reaches, tails.shape[1])
 
 
 def tables(tall: Wide, across: Wide) -> tuple[np.ndarray, ...]:
-    """Weights of the launch.
+    """Weights of the launch; on a processor those of `strips.tables`.
 
     ``down`` (step, 17): of row j of a step, for each of the 17 steps that a coarse row is the sum of, the first of which begins 8.5
     steps before its place. ``rise``: of each of 17 coarse rows, the ninth of which is the nearest to a result, in the result j rows
@@ -112,6 +142,8 @@ def tables(tall: Wide, across: Wide) -> tuple[np.ndarray, ...]:
     last one first, of four columns at once. ``drop``: of each of 9 coarse columns, the fifth of which is at or before a result, in
     the result j columns after that. ``line``: weights across. ``tails``: those beyond the ends down, the nearest first, and zeros.
     """
+    if tall.core:
+        return strips.tables(tall, across)
     width, narrow = tall.sigma / math.sqrt(2), across.sigma / math.sqrt(2)
     norm = np.exp(-0.5 * (np.arange(-tall.reach, tall.reach + 1) / tall.sigma) ** 2).sum()
 
