@@ -21,7 +21,7 @@ class Mutant(NamedTuple):
 
 ROOMS = (
     "batch bound catalogues chips comfort edges files fourier hints images iterative kept kernels labels lazy methods parts places "
-    "plan rooms skies sources steps sums threads"
+    "plan rooms skies sources steps sums threads wide"
 ).split()
 """The modules that have a list of them, ``MUTANTS``."""
 

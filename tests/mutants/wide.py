@@ -1,0 +1,114 @@
+"""Faults in wide Gaussians on the CPU."""
+
+from tests.mutants import Mutant
+
+_CPU, _ODD, _STRIPS = (f"footprint/kernels/coarse/{name}.py" for name in ("cpu", "cpu_odd", "strips"))
+_HERE = "tests/backend/test_wide_gaussians.py::test_"
+_TRUE = _HERE + "it_is_the_gaussian_that_direct_sums_make[constant-reflect]"
+_LEAK = _HERE + "light_beyond_the_weights_does_not_leak_in[40.0]"
+_PARTS = _HERE + "parts_in_tiles_have_the_bits_of_the_whole"
+_REACH = _HERE + "what_is_not_finite_goes_as_far_as_the_weights"
+
+MUTANTS = [
+    Mutant(
+        _CPU,
+        "for r in range(j, min(j + ROWS, step)):",
+        "for r in range(j, min(j + ROWS - 1, step)):",
+        (_HERE + "gaussians_of_any_width[77.7]",),
+        "a step that is several chains lacks the last row of one",
+    ),
+    Mutant(_CPU, "_tame(own, 0, n * STRIP)", "_tame(own, 0, 0)", (_REACH + "[one-reflect]",), "NaN goes as far as coarse rows do"),
+    Mutant(
+        _CPU,
+        "_tame(lines, at, (end - x) * LANES)",
+        "_tame(lines, at, 0)",
+        (_REACH + "[one-reflect]",),
+        "NaN goes as far as coarse columns do",
+    ),
+    Mutant(_CPU, "places[ODD] = int(odd)", "places[ODD] = 0", (_REACH + "[one-reflect]",), "NaN counts as 0 and is forgotten"),
+    Mutant(
+        _CPU,
+        "stride, first_y % step, first_x % stride)",
+        "stride, 0, first_x % stride)",
+        (_PARTS,),
+        "parts have coarse rows of their own",
+    ),
+    Mutant(
+        _CPU,
+        "stride, first_y % step, first_x % stride)",
+        "stride, first_y % step, 0)",
+        (_PARTS,),
+        "parts have coarse columns of their own",
+    ),
+    Mutant(
+        _CPU,
+        "own[(v * taps + x // stride - first + q) * LANES + k]",
+        "own[(v * taps + q) * LANES + k]",
+        (_LEAK,),
+        "all of a vector's results have its first one's coarse columns",
+    ),
+    Mutant(_CPU, "= -drop[", "= drop[", (_TRUE,), "what lies beyond the ends of a wide Gaussian is added"),
+    Mutant(
+        _CPU,
+        "y0 + reaches[0] + 1, codes[0]",
+        "y0 + reaches[0], codes[0]",
+        (_LEAK,),
+        "the last weight is taken to lie beyond the ends",
+    ),
+    Mutant(
+        _CPU,
+        "y = source_index(top + block * step + r, height, code_y)",
+        "y = min(max(top + block * step + r, 0), height - 1)",
+        (_TRUE, _HERE + "it_is_the_gaussian_that_direct_sums_make[normal-wrap]"),
+        "every border is the nearest pixel",
+    ),
+    Mutant(
+        _ODD,
+        "if marks[k] == PLUS:",
+        "if marks[k] & PLUS:",
+        (_REACH + "[signs-reflect]",),
+        "infinities of both signs make one",
+    ),
+    Mutant(
+        _ODD,
+        "first = max(first - reach + 1, 0)",
+        "first = max(first - reach + 2, 0)",
+        (_REACH + "[one-reflect]",),
+        "the first row that sees NaN does not",
+    ),
+    Mutant(
+        _ODD,
+        "more = min(seen, reach - seen)",
+        "more = seen",
+        (_REACH + "[few-reflect]",),
+        "what is not finite goes farther down than the weights",
+    ),
+    Mutant(
+        _STRIPS,
+        "return (LANES - 2) // stride + 1",
+        "return 1",
+        (_PARTS,),
+        "a vector's last results lack a coarse column",
+    ),
+    Mutant(
+        "footprint/kernels/coarse/contract.py",
+        "*steps, steps[0] - 1, steps[1] - 1)",
+        "*steps, 0, 0)",
+        (_HERE + "no_part_needs_more_than_the_largest_at_its_worst_place",),
+        "a part that begins elsewhere writes past its workspace",
+    ),
+    Mutant(
+        "footprint/kernels/coarse/contract.py",
+        "max((tall + 1) * self.step,",
+        "max(tall // 2 * self.step,",
+        (_HERE + "parts_have_the_bits_of_the_whole[0.6-reflect]",),
+        "parts lack what coarse rows come from",
+    ),
+    Mutant(
+        "footprint/ops/coarse.py",
+        'limits.family == "cpu":\n            return Cost(2',
+        'limits.family == "core":\n            return Cost(2',
+        (_HERE + "it_is_taken_where_it_is_quicker",),
+        "a processor is thought to take as long as a GPU's work does",
+    ),
+]
