@@ -9,7 +9,7 @@ from footprint.kernels.common.borders import NONE
 from footprint.kernels.separable.contract import read_as
 from footprint.ops.base import Op
 from footprint.ops.overlap_save import predicted
-from footprint.ops.separable import Line, Taps
+from footprint.ops.separable import Line, Taps, lines
 from footprint.ops.windows import place, reach_of
 from footprint.plan.builder import Builder
 from footprint.plan.rates import Cost
@@ -62,6 +62,10 @@ class Coarse(Line):
         """Record the launches; a part lies where its window begins, and coarse rows where the whole has them."""
         image, out = refs
         tall, across = self.gaussians
+        if tall.core != (b.limits.family == "cpu"):
+            # Chosen where the image lies, and run where the result does.
+            lines(list(self.taps), self.dims, self.leads).record(b, image, out)
+            return
         steps = tall.step, across.stride
         b.note(f"wide Gaussians by every {steps[0]} rows and {steps[1]} columns{self.why}")
         names = ("coarse rows", "coarse rows back", "coarse columns", "coarse columns back", "weights", "what is cut off")

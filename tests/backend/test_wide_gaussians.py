@@ -10,6 +10,7 @@ import pytest
 from scipy.ndimage import correlate1d, gaussian_filter
 
 import footprint as fp
+from footprint.backend.null import PROFILES
 from footprint.backend.registry import device_limits, open_backend
 from footprint.kernels.coarse.contract import coarse_work, wide
 from footprint.kernels.coarse.strips import Strips, rooms
@@ -197,6 +198,25 @@ def test_the_verb_takes_it(rng, dtype):
     assert any("wide Gaussians" in one for one in plan.notes)
     for plane, one in zip(image, found):
         assert off(one, plane, (20, 25), "reflect") <= 1e-6
+
+
+def test_what_was_chosen_for_another_device_is_summed_directly():
+    """An image on the host may have its result on a GPU."""
+    taps = tuple(Taps(axis, table(weights(20.0), "float32"), -80, "reflect") for axis in "yx")
+    spec = S((500, 500))
+    for core, limits in (True, PROFILES["h100"]), (False, CPU):
+        found = [wide(one.weights.array, core) for one in taps]
+        op = Coarse(taps, "yx", gaussians=(found[0], found[1]))
+        plan = plan_op(limits, None, "gaussian_filter", op, [(spec, Given())], [(spec, Given())])
+        kernels = {step.kernel for step in plan.steps if step.action == "launch"}
+        assert kernels and all(one.startswith("separable") for one in kernels)
+
+
+def test_blocks_of_a_lazy_array_are_those_of_the_whole_but_for_rounding(rng):
+    da = pytest.importorskip("dask.array")
+    image = rng.random((900, 700), np.float32)
+    found = fp.gaussian_filter(da.from_array(image, chunks=(450, 350)), 12, device="cpu").compute()
+    assert off(found, image, (12, 12), "reflect") <= 1e-6
 
 
 def test_it_is_taken_where_it_is_quicker():

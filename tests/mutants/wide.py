@@ -111,4 +111,11 @@ MUTANTS = [
         (_HERE + "it_is_taken_where_it_is_quicker",),
         "a processor is thought to take as long as a GPU's work does",
     ),
+    Mutant(
+        "footprint/ops/coarse.py",
+        'if tall.core != (b.limits.family == "cpu"):',
+        "if False:",
+        (_HERE + "what_was_chosen_for_another_device_is_summed_directly",),
+        "a GPU is handed a processor's tables",
+    ),
 ]
