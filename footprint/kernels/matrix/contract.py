@@ -31,7 +31,7 @@ AHEAD, BEHIND = 80, 8
 SHIFT = 16
 """Columns that lie in one line of memory of 64 bytes: the first that is read is a multiple of them in the whole."""
 BEYOND = 2 * SIDE
-"""Pixels before and after those that weights reach, and no fewer than are read: of a result's block, and of the last one it needs."""
+"""Pixels before and after those that weights reach, no fewer than are read: of a result's block, and of the last one it needs."""
 ITEMS, RESERVED, ROWS, PLANES = 512, 2 << 10, 65535 * 64, 65535
 """Work-items of a group, bytes on the chip that are not in `chip_bytes`, and most rows of a plane and planes of a launch."""
 # Exponents of the largest weight.
