@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter
 
-import footprint as fp
 from footprint.backend.null import PROFILES
 from footprint.kernels.coarse.contract import wide
 from footprint.ops.coarse import Coarse, coarse
@@ -17,16 +16,10 @@ from footprint.ops.separable import Taps, lines, table
 from footprint.plan.slots import Given
 from footprint.spec import ArraySpec as S
 
+from .gaussians import MODES, as_far, image_of, spoil, weights
 from .kernels import need_gpu
 
 H100 = PROFILES["h100"]
-MODES = {"reflect": "reflect", "mirror": "mirror", "nearest": "nearest", "wrap": "wrap", "constant": "constant"}
-
-
-def weights(sigma: float, truncate: float = 4.0) -> np.ndarray:
-    far = int(truncate * sigma + 0.5)
-    found = np.exp(-0.5 * (np.arange(-far, far + 1) / sigma) ** 2)
-    return found / found.sum()
 
 
 def gaussian(sigmas: tuple[float, float], mode: str, dims: str = "yx") -> Coarse:
@@ -48,17 +41,6 @@ def made(backend, op, image, budget=None):
     with plan.bind(backend) as bound:
         bound(image, out=[out])
     return out, plan
-
-
-def image_of(kind: str, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    if kind == "constant":
-        return np.full(shape, 6852.7, np.float32)
-    if kind == "normal":
-        return rng.standard_normal(shape, np.float32)
-    if kind == "uniform":
-        return rng.random(shape, np.float32)
-    info = np.iinfo(kind)
-    return rng.integers(info.min, info.max, shape, endpoint=True).astype(kind)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -132,25 +114,9 @@ def test_planes_are_filtered_one_by_one(backend, rng):
 @pytest.mark.parametrize("case", ["one", "blank", "few", "signs"])
 def test_what_is_not_finite_goes_as_far_as_the_weights(backend, rng, mode, case):
     image = rng.standard_normal((260, 300), np.float32)
-    drawn = rng.random(image.shape)
-    if case == "one":
-        image[130, 7] = np.nan
-    elif case == "blank":
-        image[:, :90] = np.nan
-        image[200, 280] = np.inf
-    elif case == "few":
-        image[drawn < 2e-4] = np.nan
-    else:
-        image[drawn < 1e-4] = np.inf
-        image[drawn > 1 - 1e-4] = -np.inf
+    spoil(image, case, rng)
     found, _ = made(backend, gaussian((11.0, 11.5), mode), image)
-    with np.errstate(all="ignore"):
-        direct = fp.gaussian_filter(image, (11.0, 11.5), mode=mode, device="cpu")
-    np.testing.assert_array_equal(np.isnan(found), np.isnan(direct))
-    np.testing.assert_array_equal(np.isposinf(found), np.isposinf(direct))
-    np.testing.assert_array_equal(np.isneginf(found), np.isneginf(direct))
-    there = np.isfinite(direct)
-    np.testing.assert_allclose(found[there], direct[there], atol=1e-6)
+    as_far(found, image, (11.0, 11.5), mode)
 
 
 def chosen(shape, sigmas, dtype="float32", mode="reflect", cval=0.0, limits=H100):

@@ -18,14 +18,10 @@ from footprint.ops.separable import table as constant
 from footprint.plan.slots import Given
 from footprint.spec import ArraySpec as S
 
+from .gaussians import MODES, as_far, image_of, spoil
+from .gaussians import weights as gaussian
+
 H100 = PROFILES["h100"]
-MODES = ("reflect", "mirror", "nearest", "wrap", "constant")
-
-
-def gaussian(sigma: float) -> np.ndarray:
-    far = int(4 * sigma + 0.5)
-    found = np.exp(-0.5 * (np.arange(-far, far + 1) / sigma) ** 2)
-    return found / found.sum()
 
 
 def along(weights: tuple[np.ndarray, np.ndarray], mode: str, dims: str = "yx") -> list[Taps]:
@@ -49,17 +45,6 @@ def made(backend, weights, image, mode="reflect", budget=None, dims="yx"):
 def truth_of(weights, image, mode):
     exact = correlate1d(image.astype(float), weights[0].astype(np.float32).astype(float), 0, mode=mode)
     return correlate1d(exact, weights[1].astype(np.float32).astype(float), 1, mode=mode)
-
-
-def image_of(kind: str, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    if kind == "constant":
-        return np.full(shape, 6852.7, np.float32)
-    if kind == "normal":
-        return rng.standard_normal(shape, np.float32)
-    if kind == "uniform":
-        return rng.random(shape, np.float32)
-    info = np.iinfo(kind)
-    return rng.integers(info.min, info.max, shape, endpoint=True).astype(kind)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -135,24 +120,9 @@ def test_planes_are_filtered_one_by_one(backend, rng):
 @pytest.mark.parametrize("case", ["one", "blank", "few", "signs"])
 def test_what_is_not_finite_goes_as_far_as_the_weights(backend, rng, mode, case):
     weights, image = (gaussian(11.0), gaussian(11.5)), rng.standard_normal((260, 300), np.float32)
-    drawn = rng.random(image.shape)
-    if case == "one":
-        image[130, 7] = np.nan
-    elif case == "blank":
-        image[:, :90] = np.nan
-        image[200, 280] = np.inf
-    elif case == "few":
-        image[drawn < 2e-4] = np.nan
-    else:
-        image[drawn < 1e-4] = np.inf
-        image[drawn > 1 - 1e-4] = -np.inf
+    spoil(image, case, rng)
     found, _ = made(backend, weights, image, mode)
-    with np.errstate(all="ignore"):
-        direct = fp.gaussian_filter(image, (11.0, 11.5), mode=mode, device="cpu")
-    for told in (np.isnan, np.isposinf, np.isneginf):
-        np.testing.assert_array_equal(told(found), told(direct))
-    there = np.isfinite(direct)
-    np.testing.assert_allclose(found[there], direct[there], atol=1e-6)
+    as_far(found, image, (11.0, 11.5), mode)
 
 
 def chosen(shape, sigmas, dtype="float32", mode="reflect", cval=0.0, limits=H100):

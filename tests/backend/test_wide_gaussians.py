@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.ndimage import correlate1d, gaussian_filter
+from scipy.ndimage import gaussian_filter
 
 import footprint as fp
 from footprint.backend.null import PROFILES
@@ -21,7 +21,8 @@ from footprint.plan.plan import Plan
 from footprint.plan.slots import Given
 from footprint.spec import ArraySpec as S
 
-from .test_gpu_coarse import MODES, chosen, image_of, weights
+from .gaussians import MODES, as_far, image_of, spoil, weights
+from .test_gpu_coarse import chosen
 
 CPU = device_limits("cpu")
 
@@ -143,44 +144,10 @@ def test_planes_are_filtered_one_by_one(rng):
 @pytest.mark.parametrize("case", ["one", "blank", "few", "signs", "ends"])
 def test_what_is_not_finite_goes_as_far_as_the_weights(rng, mode, case):
     image = rng.standard_normal((260, 301), np.float32)
-    drawn = rng.random(image.shape)
-    if case == "one":
-        image[130, 7] = np.nan
-    elif case == "blank":
-        image[:, :90] = np.nan
-        image[200, 280] = np.inf
-    elif case == "few":
-        image[drawn < 2e-4] = np.nan
-    elif case == "ends":
-        # In what is left of rows and columns when vectors have taken theirs.
-        image[259, 300], image[3, 299] = -np.inf, np.nan
-    else:
-        image[drawn < 1e-4] = np.inf
-        image[drawn > 1 - 1e-4] = -np.inf
+    spoil(image, case, rng)
     sigmas = 11.0, 11.5
     found, _ = made(image, sigmas, mode)
-    there, truth = reached(image, sigmas, mode)
-    np.testing.assert_array_equal(np.isnan(found), there[np.nan])
-    np.testing.assert_array_equal(np.isposinf(found), there[np.inf])
-    np.testing.assert_array_equal(np.isneginf(found), there[-np.inf])
-    finite = np.isfinite(found)
-    np.testing.assert_allclose(found[finite], truth[finite], atol=1e-6)
-
-
-def reached(image: np.ndarray, sigmas: tuple[float, float], mode: str) -> tuple[dict[float, np.ndarray], np.ndarray]:
-    """What results NaN and infinities reach by weights of 1, and the Gaussian of what is finite."""
-    boxes = [np.ones(weights(sigma).size) for sigma in sigmas]
-
-    def under(some: np.ndarray) -> np.ndarray:
-        found = some.astype(float)
-        for axis, box in enumerate(boxes):
-            found = correlate1d(found, box, axis, mode=mode)
-        return found > 0.5
-
-    nan, plus, minus = (under(some) for some in (np.isnan(image), np.isposinf(image), np.isneginf(image)))
-    nan |= plus & minus
-    tame = np.where(np.isfinite(image), image, 0).astype(float)
-    return {np.nan: nan, np.inf: plus & ~nan, -np.inf: minus & ~nan}, gaussian_filter(tame, sigmas, mode=mode)
+    as_far(found, image, sigmas, mode)
 
 
 def test_the_largest_numbers_are_no_infinities(rng):
