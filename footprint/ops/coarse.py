@@ -26,10 +26,10 @@ _WORK, _MORE, _AROUND, _LAUNCHES, _WAITS = 300.0, 630.0, 0.42, 6.3, 0.31
 _CORE_WORK, _CORE_AROUND, _CORE_LAUNCHES = 200.0, 0.8, 10
 # Weights from which on direct sums take so many times what they are predicted to: they no longer fit in registers, nor in the
 # instructions that are kept. And seconds that they take however small an image is.
-_LONG, _LEAST = ((640, 8.0), (176, 1.4)), 20e-6
-# It is taken where it is predicted to need less than this share of the direct sums' time: these are nearer to the truth beside a
-# bright star, and do not mind blank pixels, which take half as long again here where they are a quarter of an image.
-_QUICK = 0.6
+_LONG, _LEAST = (176, 1.4), 20e-6
+# It is taken where it is predicted to need less than this share of the direct sums' time, on a GPU and by a processor: these are
+# nearer to the truth beside a bright star, and do not mind blank pixels, which take half as long again here where they are a quarter.
+_QUICK, _QUICK_CORE = 0.72, 0.6
 
 
 @dataclass(frozen=True)
@@ -95,9 +95,9 @@ def coarse(direct: Op, taps: list[Taps], dims: str, leads: str, image: ArraySpec
     longest = max(one.weights.array.size for one in taps)
     spent, other = predicted(op, limits, image), predicted(direct, limits, image)  # type: ignore[arg-type]
     if not core:
-        other = _LEAST + other * next((slower for many, slower in _LONG if longest > many), 1.0)
+        other = _LEAST + other * (_LONG[1] if longest > _LONG[0] else 1.0)
     small = not core and min(image.shape[-2:]) < max(one.around for one in op.gaussians)
-    if small or spent > _QUICK * other:
+    if small or spent > (_QUICK_CORE if core else _QUICK) * other:
         return direct
     why = f"; predicted {format_seconds(spent)}, direct sums {format_seconds(other)}"
     return Coarse(op.taps, dims, leads, gaussians=op.gaussians, why=why)

@@ -342,8 +342,8 @@ def _on_a_gpu(taps: tuple[int, ...], out: ArraySpec) -> float:
     deep, tall, wide = (1,) * (3 - len(taps)) + taps
     if deep == tall == 1 or 0 in (deep, tall, wide):
         return float(wide)
-    if wide == 1 and (tall == 1 or len(taps) == 2) and (launches := launches_down(deep * tall, out.itemsize)):
-        return deep * tall * (_LAUNCHES if launches > 1 else 1.0)
+    if wide == 1 and (tall == 1 or len(taps) == 2):
+        return deep * tall * (1.0 if launches_down(deep * tall, out.itemsize) == 1 else _LAUNCHES)
     width, height = max(out.shape[-1], 1), max(out.shape[-2], 1)
     found = float(deep * tall * wide)
     if max(tall, wide) > UNROLLED:

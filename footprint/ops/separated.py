@@ -16,7 +16,6 @@ from footprint.kernels.separable.contract import (
     countable,
     in_boxes,
     in_one_pass,
-    launches_down,
     read_as,
 )
 from footprint.ops.convolve import Correlate
@@ -98,8 +97,6 @@ class Separated(Correlate):
         if limits.host:
             longest = max((n for n, box in zip(self.taps, boxes) if not box), default=0)
             flops *= _CORE * (out.itemsize / 4) * (1 + _EDGES * longest / max(min(out.shape), 1))
-        elif not launches_down(self.taps[0], out.itemsize):
-            flops *= 8
         read = np.dtype(read_as(limits, image.dtype, out.dtype))
         cast = 0 if np.dtype(image.dtype) == read else image.nbytes + image.size * out.itemsize
         return Cost(cast + self.rank * passes * 2 * out.nbytes, flops, self.rank * passes)

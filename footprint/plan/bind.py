@@ -177,7 +177,8 @@ class BoundPlan(Steps):
     def _baked(self, index: int, step: Step) -> Baked:
         """A step of a straight job with all but the caller's arrays fixed."""
         ready = self._prepare(index, step, {loop.id: 0 for loop in self.plan.loops}, WHOLE)
-        launch = self.backend.bake(ready.kernel, ready.views, ready.callers) if step.action == "launch" else None
+        kernel = ready.kernel if step.action == "launch" else self._casting(step)
+        launch = None if kernel is None else self.backend.bake(kernel, ready.views, ready.callers)
         once: Baked = launch or (lambda feeds, here: self._do(ready, WHOLE, feeds))
         across = step.action == "fill" and len(step.refs) == 2 and step.refs[0].slot.given.space == "host"
         if across and not self.plan.limits.host and ready.views[1] is not None:
@@ -196,6 +197,13 @@ class BoundPlan(Steps):
             ledger.ended(index, WHOLE)
 
         return watched
+
+    def _casting(self, step: Step) -> Any:
+        """The kernel of a copy on a device that casts; None of any other step."""
+        if step.action != "copy" or self.plan.limits.host:
+            return None
+        src, dst = (ref.at({loop.id: 0 for loop in self.plan.loops}, WHOLE.shape)[1] for ref in step.refs)
+        return None if src.dtype == dst.dtype or dst.size == 0 else self.backend.compile("cast", (src, dst), {})
 
     def profile(self, *inputs: Any, out: Sequence[Any] = ()) -> dict[str, float]:
         """Run once with the device waited for around every step; seconds by kernel, ``fft``, ``copy``, ``fill`` and ``take``."""

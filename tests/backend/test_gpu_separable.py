@@ -20,6 +20,8 @@ DOWN = [
     (150, (90, 37), "f4", "wrap"),
     (150, (70, 34), "f8", "mirror"),
     (600, (60, 37), "f4", "reflect"),
+    (641, (150, 33), "f4", "constant"),
+    (1025, (70, 40), "u1", "wrap"),
 ]
 # The same of masks of one column in mode "full", by one launch and by several.
 COLUMN = [
@@ -28,6 +30,8 @@ COLUMN = [
     (101, (70, 34), "f4", "wrap"),
     (40, (90, 3), "i2", "nearest"),
     (600, (610, 33), "f4", "mirror"),
+    (700, (130, 34), "i2", "constant"),
+    (330, (331, 35), "f8", "mirror"),
 ]
 BOTH = [
     (9, 12, (30, 140), "i1", "mirror"),
@@ -66,6 +70,34 @@ def test_sums_down(taps, shape, dtype, border, backend, rng):
     np.testing.assert_allclose(out, summed(image, weights, 0, border), rtol=0, atol=room)
 
 
+@pytest.mark.parametrize("taps", [641, 1100])
+@pytest.mark.parametrize("begin", [1, 16, 37])
+def test_parts_of_long_sums_down_have_the_bits_of_the_whole(taps, begin, backend, rng):
+    """Of a part the window begins anywhere, and chains of products begin where the whole has them."""
+    need_gpu(backend)
+    image, weights = rng.standard_normal((taps + 199, 33), np.float32), rng.random(taps).astype("f4")
+    found = {}
+    for first, made in ((0, 200), (begin, 90)):
+        found[first] = np.full((made, 33), np.nan, np.float32)
+        lies = {"down": True, "first": 0, "border": "nearest", "cval": 0.0}
+        with bound(backend, "separable.line", [image[first : first + made + taps - 1], weights, found[first]], **lies) as run:
+            run()
+    np.testing.assert_array_equal(found[begin], found[0][begin : begin + 90])
+
+
+def test_long_sums_down_take_what_is_not_finite_for_itself(backend, rng):
+    """As far as the weights reach, and no further: results side by side have their inputs in common, and not all of them."""
+    need_gpu(backend)
+    image, weights, out = rng.random((2100, 7), np.float32), rng.random(701).astype("f4"), np.zeros((2100, 7), "f4")
+    image[[900, 1300, 0, 2099], [0, 1, 2, 3]] = np.nan, np.inf, -np.inf, np.nan
+    with bound(backend, "separable.line", [image, weights, out], down=True, first=-350, border="constant", cval=0.0) as run:
+        run()
+    odd = np.zeros((2100, 7), bool)
+    odd[550:1251, 0] = odd[950:1651, 1] = odd[:351, 2] = odd[1749:, 3] = True
+    np.testing.assert_array_equal(np.isfinite(out), ~odd)
+    assert np.isnan(out[550:1251, 0]).all() and (out[950:1651, 1] == np.inf).all() and (out[:351, 2] == -np.inf).all()
+
+
 @pytest.mark.parametrize(("taps", "shape", "dtype", "border"), COLUMN)
 def test_a_mask_of_one_column_is_summed_down(taps, shape, dtype, border, backend, rng):
     need_gpu(backend)
@@ -81,7 +113,8 @@ def test_a_mask_of_one_column_is_summed_down(taps, shape, dtype, border, backend
     mode = {"reflect": "symmetric", "mirror": "reflect", "nearest": "edge"}.get(border, border)
     more = {"constant_values": 2.5} if border == "constant" else {}
     lines = np.pad(image.astype("f8"), ((taps - 1, taps - 1), (0, 0)), mode, **more)
-    wanted = np.lib.stride_tricks.sliding_window_view(lines, taps, axis=0) @ mask[:, 0].astype("f8")
+    # Nearer than what is judged, which float64 is not where it sums many.
+    wanted = np.lib.stride_tricks.sliding_window_view(lines, taps, axis=0) @ mask[:, 0].astype(np.longdouble)
     np.testing.assert_allclose(out, wanted, rtol=0, atol=(1e-6 if kind == "f4" else 1e-15) * float(mask.sum()) * 127)
 
 

@@ -80,6 +80,7 @@ def plans() -> dict[str, Any]:
     found |= {f"median of {n}": fp.plan_median_filter(image, n, mode="wrap", **on) for n in (5, 7)}
     found |= {f"gaussian {s} {k}": fp.plan_gaussian_filter(image, s, dtype=k, **on) for s in (1, 7, 20) for k in ("f4", "f8")}
     found |= {f"laplacian {k}": fp.plan_gaussian_laplace(image, 1, dtype=k, **on) for k in ("f4", "f8")}
+    found |= {f"long sums down {k}": fp.plan_gaussian_filter(image, (100, 0), dtype=k, **on) for k in ("f4", "f8", "u1")}
     found |= {"gaussian of a stack": fp.plan_gaussian_filter(stack, 2, mode="constant", **on)}
     found |= {"laplace of a volume": fp.plan_laplace(stack, **on)}
     found |= {"muladd": fp.plan_muladd(stack, **on), "vertical_shift": fp.plan_vertical_shift(stack, **on)}

@@ -12,7 +12,6 @@ from footprint.kernels.common.launch import MAX_GROUPS_Y, TABLE_BYTES, A, Define
 from footprint.kernels.common.load import c_type
 from footprint.kernels.convolve.contract import UNROLLED
 from footprint.kernels.separable.columns import columns_program
-from footprint.kernels.separable.contract import launches_down
 from footprint.spec import ArraySpec, Limits
 
 ONE_PASS = 16
@@ -92,7 +91,7 @@ def convolve_program(
 def goes_down(mask: tuple[int, ...], itemsize: int) -> bool:
     """Whether a mask of one column is summed as sums down are, each input read once: a tile of it is read for few results."""
     tall, wide = mask
-    return wide == 1 and tall >= TALL[itemsize] and launches_down(tall, itemsize) > 0
+    return wide == 1 and tall >= TALL[itemsize]
 
 
 def large(

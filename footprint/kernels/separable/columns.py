@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from footprint.kernels.common.borders import CODES
-from footprint.kernels.common.launch import CORES, A, Defines, Launch, Program, rows_between
+from footprint.kernels.common.launch import CORES, MAX_GROUPS_Y, A, Defines, Launch, Program, rows_between
 from footprint.kernels.common.load import c_type
 from footprint.kernels.separable.contract import launches_down
 from footprint.spec import ArraySpec, Limits
@@ -20,6 +20,8 @@ FAR = 20
 """Weights beyond which a row's sums take so long that more rows are on their way."""
 THREADS = 128
 """Work-items of a group that goes down."""
+LONG_RUN = 16
+"""Results of a work-item down a column with any number of weights."""
 LISTED = 1536
 """Most rows of results of a group, which lists on the chip where they begin."""
 
@@ -27,8 +29,13 @@ LISTED = 1536
 def columns_program(
     limits: Limits, image: ArraySpec, weights: ArraySpec, out: ArraySpec, first: int, border: str, cval: float
 ) -> Program:
-    """Sums down: one launch, or several that add to each other where registers do not hold the sums that an input adds to."""
+    """Sums down: one launch, or several that add to each other where registers do not hold the sums that an input adds to.
+
+    Of very many weights one again, of which registers hold no sum for each.
+    """
     kind, taps = np.dtype(out.dtype), weights.size
+    if not launches_down(taps, kind.itemsize):
+        return _long_program(limits, image, weights, out, first, border, cval)
     words, (height, width), most = kind.itemsize // 4, out.shape, longest(kind)
     pieces = launches_down(taps, kind.itemsize)
     while waiting(some := -(-taps // pieces), most) * THREADS * kind.itemsize > limits.local_mem - 8 * (LISTED + some + 16):
@@ -54,6 +61,17 @@ def columns_program(
         local = wait * each * items * kind.itemsize
         launches.append(Launch("column.knl", "column", grid, (items, 1, 1), args, defines, local, (("tall", A(1)),)))
     return Program(tuple(launches))
+
+
+def _long_program(
+    limits: Limits, image: ArraySpec, weights: ArraySpec, out: ArraySpec, first: int, border: str, cval: float
+) -> Program:
+    """Sums down with more weights: one launch of one text for them all."""
+    kind, (height, width) = np.dtype(out.dtype), out.shape
+    defines: Defines = (*columns_of(image, kind, 1), ("NT", THREADS), ("BORDER_Y", CODES[border]))
+    args = (A(0), A(1), A(2), *map(np.int64, (image.shape[0], width, height, first)), np.int32(weights.size), kind.type(cval))
+    grid = (-(-width // 32), min(-(-height // (THREADS // 32 * LONG_RUN)), MAX_GROUPS_Y), 1)
+    return Program((Launch("long_column.knl", "long_column", grid, (THREADS, 1, 1), args, defines),))
 
 
 def longest(kind: np.dtype) -> int:

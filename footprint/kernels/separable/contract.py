@@ -57,7 +57,7 @@ CUBED = 17
 PIECE = 640
 """Bytes of the most weights whose sums down a GPU makes in one launch: a work-item has as many in registers."""
 DOWN = 4
-"""Most such launches, each compiled; by the kernel ``convolve``, which sums down more weights, each takes eight times as long."""
+"""Most such launches, each compiled for its weights; more of them are summed by a text that serves any number."""
 STRIP = 1024
 """Most results of a row that are made at once."""
 CHAIN = 24
@@ -313,7 +313,7 @@ def one_pass(limits: Limits, taps: tuple[int, int], itemsize: int) -> bool:
 
 
 def launches_down(taps: int, itemsize: int) -> int:
-    """In how many launches a GPU makes sums down; 0 where the kernel ``convolve`` does."""
+    """In how many launches a GPU makes sums down; 0 where one does with any number of weights."""
     pieces = -(-taps * itemsize // PIECE)
     return pieces if pieces <= DOWN else 0
 

@@ -12,7 +12,7 @@ from footprint.kernels.common.launch import CORES, MAX_GROUPS_Y, A, Argument, De
 from footprint.kernels.common.load import c_type
 from footprint.kernels.convolve.gpu import convolve_program
 from footprint.kernels.separable.columns import BESIDE, LISTED, LONGEST, REGISTERS, chain_of, columns_of, columns_program, longest
-from footprint.kernels.separable.contract import FUSED, cube, flat, launches_down
+from footprint.kernels.separable.contract import FUSED, cube, flat
 from footprint.kernels.separable.rings import BLOCK, SIDE, ring_for
 from footprint.spec import ArraySpec, Limits
 
@@ -169,17 +169,14 @@ def line_program(
     border: str,
     cval: float,
 ) -> Program:
-    """Down the columns, each input read once; else, and for very many weights, by the kernel ``convolve``."""
+    """Down the columns by `columns_program`; across, where there are very many weights, by the kernel ``convolve``."""
     if out.size == 0:
         return Program(())
-    if down and launches_down(weights.size, out.itemsize):
+    if down:
         return columns_program(limits, flat(image, down), weights, flat(out, down), first, border, cval)
-    if not down and 1 < weights.size * out.itemsize <= WIDEST:
+    if 1 < weights.size * out.itemsize <= WIDEST:
         return rows_program(limits, flat(image, down), weights, flat(out, down), first, border, cval)
-    mask = ArraySpec((weights.size, 1) if down else (1, weights.size), weights.dtype)
-    places = {"y0": first, "x0": 0, "border_y": border, "border_x": NONE}
-    if not down:
-        places = {"y0": 0, "x0": first, "border_y": NONE, "border_x": border}
+    mask, places = ArraySpec((1, weights.size), weights.dtype), {"y0": 0, "x0": first, "border_y": NONE, "border_x": border}
     return convolve_program(limits, flat(image, down), mask, flat(out, down), cval=cval, **places)  # type: ignore[arg-type]
 
 

@@ -12,7 +12,7 @@ from footprint.kernels.common.load import c_type
 from footprint.kernels.convolve.contract import UNROLLED
 from footprint.kernels.convolve.gpu import LOCAL_BYTES, columns, large, levels, tile, tile_bytes
 from footprint.kernels.separable.columns import columns_program
-from footprint.kernels.separable.contract import flat, launches_down
+from footprint.kernels.separable.contract import flat
 from footprint.kernels.volume.contract import Lies, codes, sides, start
 from footprint.spec import ArraySpec, Limits
 
@@ -28,12 +28,7 @@ def volume_program(
     if out.size == 0:
         return Program(())
     z0, y0, x0 = start(lies)
-    if (
-        weights.shape[1:] == (1, 1)
-        and y0 == x0 == 0
-        and image.shape[1:] == out.shape[1:]
-        and launches_down(weights.size, out.itemsize)
-    ):
+    if weights.shape[1:] == (1, 1) and y0 == x0 == 0 and image.shape[1:] == out.shape[1:]:
         # Down columns as long as there are planes, each input read once.
         return columns_program(limits, flat(image, True), weights, flat(out, True), z0, sides(lies)[0], lies["cval"])
     kind, vec = np.dtype(out.dtype), 16 // out.itemsize
