@@ -28,7 +28,7 @@ _CORE_WORK, _CORE_AROUND, _CORE_LAUNCHES = 200.0, 0.8, 10
 # instructions that are kept. And seconds that they take however small an image is.
 _LONG, _LEAST = (176, 1.4), 20e-6
 # It is taken where it is predicted to need less than this share of the direct sums' time, on a GPU and by a processor: these are
-# nearer to the truth beside a bright star, and do not mind blank pixels, which take half as long again here where they are a quarter.
+# nearer to the truth beside a bright star, and do not mind blank pixels: a quarter of an image take half as long again here.
 _QUICK, _QUICK_CORE = 0.72, 0.6
 
 

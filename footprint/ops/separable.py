@@ -190,8 +190,7 @@ class Line(ImageFilter):
             elif len(self.dims) < 3:
                 b.launch("separable.line", x.deep(2), weights[0], y.deep(2), down=False, **how)
             else:
-                with b.repeat(y) as loop:
-                    b.launch("separable.line", x.row(loop), weights[0], y.row(loop), down=taps.axis == "y", **how)
+                b.launch("separable.line", x, weights[0], y, down=taps.axis == "y", planes=True, **how)
 
 
 class Apart(Line):

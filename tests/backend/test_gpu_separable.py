@@ -70,6 +70,20 @@ def test_sums_down(taps, shape, dtype, border, backend, rng):
     np.testing.assert_allclose(out, summed(image, weights, 0, border), rtol=0, atol=room)
 
 
+@pytest.mark.parametrize(
+    ("taps", "dtype", "border"), [(9, "u2", "reflect"), (170, "f4", "constant"), (650, "f4", "wrap"), (30, "f8", "mirror")]
+)
+def test_planes_are_summed_down_side_by_side(taps, dtype, border, backend, rng):
+    need_gpu(backend)
+    kind = "f8" if dtype == "f8" else "f4"
+    volume, weights, out = pixels(rng, (3, 70, 37), dtype), rng.random(taps).astype(kind), np.zeros((3, 70, 37), kind)
+    how = {"down": True, "planes": True, "first": -(taps // 2), "border": border, "cval": 2.5}
+    with bound(backend, "separable.line", [volume, weights, out], **how) as run:
+        run()
+    room = (1e-6 if kind == "f4" else 1e-15) * float(weights.sum()) * 127
+    np.testing.assert_allclose(out, summed(volume, weights, 1, border), rtol=0, atol=room)
+
+
 @pytest.mark.parametrize("taps", [641, 1100])
 @pytest.mark.parametrize("begin", [1, 16, 37])
 def test_parts_of_long_sums_down_have_the_bits_of_the_whole(taps, begin, backend, rng):

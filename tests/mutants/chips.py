@@ -8,6 +8,7 @@ LINES = "tests/backend/test_gpu_overlap_lines.py::test_"
 VOLUMES = "tests/backend/test_gpu_overlap_volume.py::test_"
 MEASURE = "tests/backend/test_gpu_measure.py::test_"
 
+LONG = "tests/backend/test_gpu_separable.py::test_"
 COARSE = "tests/backend/test_gpu_coarse.py::test_"
 MATRIX = "tests/backend/test_gpu_matrix.py::test_"
 
@@ -154,6 +155,45 @@ MUTANTS = [
         ("tests/backend/test_edges.py::test_scipys_results",),
         "beyond a constant border lie sums of it",
         devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/separable/long_column.knl",
+        "if (fresh && m == j) totals[m] += sums[m], sums[m] = 0;",
+        "if (fresh && j == 0) totals[m] += sums[m], sums[m] = 0;",
+        (LONG + "parts_of_long_sums_down_have_the_bits_of_the_whole",),
+        "chains of long sums down begin where a work-item's rows do",
+        devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/separable/long_column.knl",
+        "first == 0 || first + RUN > taps",
+        "0",
+        (LONG + "long_sums_down_take_what_is_not_finite_for_itself",),
+        "a NaN goes as far as the results made beside those that see it",
+        devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/separable/long_column.knl",
+        "image + p * height * width + x",
+        "image + x",
+        (LONG + "planes_are_summed_down_side_by_side",),
+        "all planes are the first one's long sums",
+        devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/separable/cpu.py",
+        "one(image[p], weights, out[p], work)",
+        "one(image[0], weights, out[p], work)",
+        ("tests/backend/test_gaussian_filter.py",),
+        "all planes are the first one's sums along an axis",
+        devices="cpu",
+    ),
+    Mutant(
+        "footprint/plan/bind.py",
+        'if step.action != "copy" or self.plan.limits.host:',
+        "if True:",
+        ("tests/null/test_plan_binding.py::test_casts_of_a_call_that_comes_again_are_launched_as_kernels_are",),
+        "casts of a call that comes again are made ready every time",
     ),
     Mutant(
         "footprint/kernels/separable/column.knl",

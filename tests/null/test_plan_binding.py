@@ -86,3 +86,21 @@ def test_a_loop_of_no_turns_does_nothing():
     with build(CPU, "job", record).bind(backend) as bound:
         bound(out=[np.zeros((4, 5), "f4")])
     assert backend.launched == []
+
+
+def test_casts_of_a_call_that_comes_again_are_launched_as_kernels_are():
+    """By way of the backend's copy each took longer than a small image's sums."""
+    backend, here, whole = NullBackend("h100"), Given(space="device"), ArraySpec((64, 64), "int32")
+
+    def record(b):
+        x = b.bring(b.inp(whole, "x", here), dtype="float32")
+        with b.deliver(b.out(whole, "y", here), dtype="float32") as y:
+            b.launch("separable.line", x, b.const(np.ones(3, "f4"), "weights"), y, down=True, first=-1, border="wrap", cval=0.0)
+
+    images = [np.zeros(whole.shape, whole.dtype) for _ in range(2)]
+    plan = build(backend.limits, "job", record)
+    assert plan.straight
+    with plan.bind(backend) as bound:
+        for _ in range(2):
+            bound.replay(images)
+    assert backend.launched == ["cast", "separable.line", "cast"] * 2

@@ -29,14 +29,14 @@ LISTED = 1536
 def columns_program(
     limits: Limits, image: ArraySpec, weights: ArraySpec, out: ArraySpec, first: int, border: str, cval: float
 ) -> Program:
-    """Sums down: one launch, or several that add to each other where registers do not hold the sums that an input adds to.
+    """Sums down an image or planes: one launch, or several that add to each other where registers do not hold all sums of a column.
 
-    Of very many weights one again, of which registers hold no sum for each.
+    Of very many weights it is one again, in which registers hold no sum for each.
     """
     kind, taps = np.dtype(out.dtype), weights.size
     if not launches_down(taps, kind.itemsize):
         return _long_program(limits, image, weights, out, first, border, cval)
-    words, (height, width), most = kind.itemsize // 4, out.shape, longest(kind)
+    words, (planes, height, width), most = kind.itemsize // 4, (1, *out.shape)[-3:], longest(kind)
     pieces = launches_down(taps, kind.itemsize)
     while waiting(some := -(-taps // pieces), most) * THREADS * kind.itemsize > limits.local_mem - 8 * (LISTED + some + 16):
         pieces += 1
@@ -48,7 +48,7 @@ def columns_program(
         items = min(THREADS, -(-width // (32 * each)) * 32)
         resident = max(min(REGISTERS // ((BESIDE + n * each * words) * items), 2048 // items), 1)
         strips = -(-width // (items * each))
-        rows = rows_between(height, n - 1, strips, (limits.cores or CORES) * resident, LISTED)
+        rows = rows_between(height, n - 1, strips * planes, (limits.cores or CORES) * resident, LISTED)
         chain, wait, ahead = chain_of(n, most), waiting(n, most), 8 if n > FAR else 4
         defines: Defines = (
             *columns_of(image, kind, each),
@@ -56,8 +56,8 @@ def columns_program(
             *(("NT", items), ("MIN_GROUPS", resident), ("BORDER_Y", CODES[border])),
             *(("AHEAD", ahead), ("PLACES", LISTED + n + 2 * ahead)),
         )
-        args = (A(0), A(2), *map(np.int64, (image.shape[0], width, height, first + begin, rows)), kind.type(cval))
-        grid = (strips, -(-height // rows), 1)
+        args = (A(0), A(2), *map(np.int64, (planes, image.shape[-2], width, height, first + begin, rows)), kind.type(cval))
+        grid = (strips, -(-height // rows), min(planes, MAX_GROUPS_Y))
         local = wait * each * items * kind.itemsize
         launches.append(Launch("column.knl", "column", grid, (items, 1, 1), args, defines, local, (("tall", A(1)),)))
     return Program(tuple(launches))
@@ -67,10 +67,11 @@ def _long_program(
     limits: Limits, image: ArraySpec, weights: ArraySpec, out: ArraySpec, first: int, border: str, cval: float
 ) -> Program:
     """Sums down with more weights: one launch of one text for them all."""
-    kind, (height, width) = np.dtype(out.dtype), out.shape
+    kind, (planes, height, width) = np.dtype(out.dtype), (1, *out.shape)[-3:]
     defines: Defines = (*columns_of(image, kind, 1), ("NT", THREADS), ("BORDER_Y", CODES[border]))
-    args = (A(0), A(1), A(2), *map(np.int64, (image.shape[0], width, height, first)), np.int32(weights.size), kind.type(cval))
-    grid = (-(-width // 32), min(-(-height // (THREADS // 32 * LONG_RUN)), MAX_GROUPS_Y), 1)
+    sizes = map(np.int64, (planes, image.shape[-2], width, height, first))
+    args = (A(0), A(1), A(2), *sizes, np.int32(weights.size), kind.type(cval))
+    grid = (-(-width // 32), min(-(-height // (THREADS // 32 * LONG_RUN)), MAX_GROUPS_Y), min(planes, MAX_GROUPS_Y))
     return Program((Launch("long_column.knl", "long_column", grid, (THREADS, 1, 1), args, defines),))
 
 

@@ -7,8 +7,8 @@
 
 where the image, and then ``down``, is continued beyond its edges as the two borders say (names of ``borders.BORDERS``, or "none"
 for an axis whose halo is part of the array); beyond either lies ``cval`` where that is constant. ``launch("separable.line", image,
-weights, out, first=, border=, cval=, down=)`` is the one sum alone, of a 2-D or 3-D array along its first axis (``down``), or of a
-2-D one along its last.
+weights, out, first=, border=, cval=, down=, planes=False)`` is the one sum alone, of a 2-D or 3-D array along its first axis
+(``down``), or of a 2-D one along its last; where a 3-D one is ``planes``, of each of them.
 
 ``launch("separable.ring", image, tall, wide, out, taps=, y0=, x0=, border_y=, border_x=, cval=, first_y=, first_x=, pairs=)``, a
 GPU's alone, is the first of float32, by another order of sums: neighbours share products where ``pairs`` says how many pairs of
@@ -300,10 +300,12 @@ def flat(spec: ArraySpec, down: bool) -> ArraySpec:
 
 
 def line_work(
-    limits: Limits, image: ArraySpec, weights: ArraySpec, out: ArraySpec, *, down: bool, **_: object
+    limits: Limits, image: ArraySpec, weights: ArraySpec, out: ArraySpec, *, down: bool, planes: bool = False, **_: object
 ) -> tuple[ArraySpec, ...]:
-    """That of the kernel ``convolve``."""
+    """That of the kernel ``convolve``, for a plane where there are several."""
     n = weights.shape[0]
+    if planes:
+        image, out = (ArraySpec(spec.shape[1:], spec.dtype) for spec in (image, out))
     return convolve_work(limits, flat(image, down), ArraySpec((n, 1) if down else (1, n), weights.dtype), flat(out, down))
 
 

@@ -128,8 +128,19 @@ def line(image: np.ndarray, weights: np.ndarray, out: np.ndarray, work: np.ndarr
     line_for(image, weights, out, **numbers)(image, weights, out, work)
 
 
-def line_for(image: Any, weights: Any, out: Any, *, down: bool, first: int, border: str, cval: float) -> Callable[..., None]:
+def line_for(
+    image: Any, weights: Any, out: Any, *, down: bool, first: int, border: str, cval: float, planes: bool = False
+) -> Callable[..., None]:
     """The same for arrays that have the shapes and dtypes of these."""
+    if planes:
+        plane, result = (ArraySpec(array.shape[1:], array.dtype) for array in (image, out))
+        one = line_for(plane, weights, result, down=down, first=first, border=border, cval=cval)
+
+        def each(image: np.ndarray, weights: np.ndarray, out: np.ndarray, work: np.ndarray) -> None:
+            for p in range(len(out)):
+                one(image[p], weights, out[p], work)
+
+        return each
     flat = lambda shape: (shape[0], math.prod(shape[1:])) if down else shape
     seen, made, mask = flat(image.shape), flat(out.shape), (-1, 1) if down else (1, -1)
     where: dict[str, Any] = {"y0": first, "x0": 0, "border_y": border, "border_x": borders.NONE}

@@ -168,12 +168,14 @@ def line_program(
     first: int,
     border: str,
     cval: float,
+    planes: bool = False,
 ) -> Program:
     """Down the columns by `columns_program`; across, where there are very many weights, by the kernel ``convolve``."""
     if out.size == 0:
         return Program(())
     if down:
-        return columns_program(limits, flat(image, down), weights, flat(out, down), first, border, cval)
+        seen, made = (image, out) if planes else (flat(image, down), flat(out, down))
+        return columns_program(limits, seen, weights, made, first, border, cval)
     if 1 < weights.size * out.itemsize <= WIDEST:
         return rows_program(limits, flat(image, down), weights, flat(out, down), first, border, cval)
     mask, places = ArraySpec((1, weights.size), weights.dtype), {"y0": 0, "x0": first, "border_y": NONE, "border_x": border}
