@@ -137,6 +137,18 @@ def test_strides_and_output(device, rng):
         np.testing.assert_array_equal(out, want)
 
 
+@pytest.mark.parametrize("radius", [2, 20, 21, 70])
+@pytest.mark.parametrize(("axis", "dtype"), [(1, "f4"), (2, "f4"), (1, "f8"), (1, "u1")])
+def test_planes_of_a_volume_are_filtered_along_one_axis_as_each_is_alone(radius, axis, dtype, device, rng):
+    """Threads, and groups of a GPU, share planes; forty weights are the most that a processor takes in another way."""
+    volume = (rng.random((5, 61, 47)) * 200).astype(dtype)
+    how = {"radius": radius, "mode": "reflect", "device": device}
+    found = fp.gaussian_filter(volume, radius / 3, axes=axis, **how)
+    close(found, scipy.ndimage.gaussian_filter1d(volume.astype(float), radius / 3, axis, radius=radius), volume)
+    alone = [fp.gaussian_filter(np.ascontiguousarray(plane), radius / 3, axes=axis - 1, **how) for plane in volume]
+    np.testing.assert_array_equal(found, alone)
+
+
 def test_nothing_to_do_copies(device):
     image = np.arange(12.0).reshape(3, 4)
     np.testing.assert_array_equal(fp.gaussian_filter(image, 0, device=device), image)

@@ -70,6 +70,9 @@ BOX_TAPS = 34
 """Weights that are summed one by one in the time that any number takes in blocks (measured at 2048 x 2048 along either axis)."""
 BOX_ROOM = 64 << 20
 """Most bytes of a thread's blocks: along one line alone they are as long as the window, sixteen times."""
+DOWN_PLANES = {4: 40, 8: 32}
+"""Most weights that a processor sums down planes as if it summed across, too, by the bytes of a number: to the same bits, and
+threads share planes, each of which may be small."""
 CROWD_SIDE = 64
 """Most pixels to a side of small planes, and of what they need around them."""
 VECTOR = 64
@@ -293,20 +296,22 @@ def in_cubes(limits: Limits, taps: tuple[int, int, int], volume: ArraySpec, item
     return tile is not None and volume.shape[1] <= MAX_GROUPS_Y * tile.high
 
 
-def flat(spec: ArraySpec, down: bool) -> ArraySpec:
-    """An array as the kernel ``convolve`` sees it: its first axis is ``down``, its last across."""
-    rows = spec.shape[0] if down else spec.size // max(spec.shape[-1], 1)
-    return ArraySpec((rows, spec.size // max(rows, 1)), spec.dtype)
+def flat(spec: ArraySpec, down: bool, planes: bool = False) -> ArraySpec:
+    """An array as the kernel ``convolve`` sees it: ``down`` its first axis, or a plane's, where it is ``planes``."""
+    shape = spec.shape[1:] if planes and down else spec.shape
+    rows = shape[0] if down else math.prod(shape[:-1])
+    return ArraySpec((rows, math.prod(shape[1:]) if down else shape[-1]), spec.dtype)
 
 
 def line_work(
     limits: Limits, image: ArraySpec, weights: ArraySpec, out: ArraySpec, *, down: bool, planes: bool = False, **_: object
 ) -> tuple[ArraySpec, ...]:
-    """That of the kernel ``convolve``, for a plane where there are several."""
+    """That of the kernel ``convolve``, for a plane where there are several, or of sums down and across planes."""
     n = weights.shape[0]
-    if planes:
-        image, out = (ArraySpec(spec.shape[1:], spec.dtype) for spec in (image, out))
-    return convolve_work(limits, flat(image, down), ArraySpec((n, 1) if down else (1, n), weights.dtype), flat(out, down))
+    if planes and down and n <= DOWN_PLANES[out.itemsize]:
+        return separable_work(limits, image, weights, ArraySpec((1,), out.dtype), out)
+    seen, made = flat(image, down, planes), flat(out, down, planes)
+    return convolve_work(limits, seen, ArraySpec((n, 1) if down else (1, n), weights.dtype), made)
 
 
 def one_pass(limits: Limits, taps: tuple[int, int], itemsize: int) -> bool:

@@ -5,7 +5,6 @@ The inner loops are those of the kernel ``convolve``.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +19,7 @@ from footprint.kernels.convolve.cpu import blocks, convolve_for
 from footprint.kernels.convolve.cpu_lines import fill, line_blocks
 from footprint.kernels.convolve.cpu_sums import ROWS, VECTORS
 from footprint.kernels.separable import cpu_box, cpu_counts, cpu_means, cpu_near
-from footprint.kernels.separable.contract import chained, crowded, places, short, short_places
+from footprint.kernels.separable.contract import DOWN_PLANES, chained, crowded, flat, places, short, short_places
 from footprint.kernels.separable.cpu_crowd import crowd_all, crowd_units
 from footprint.kernels.separable.cpu_short import short_all, short_units
 from footprint.spec import ArraySpec
@@ -132,24 +131,26 @@ def line_for(
     image: Any, weights: Any, out: Any, *, down: bool, first: int, border: str, cval: float, planes: bool = False
 ) -> Callable[..., None]:
     """The same for arrays that have the shapes and dtypes of these."""
-    if planes:
-        plane, result = (ArraySpec(array.shape[1:], array.dtype) for array in (image, out))
-        one = line_for(plane, weights, result, down=down, first=first, border=border, cval=cval)
-
-        def each(image: np.ndarray, weights: np.ndarray, out: np.ndarray, work: np.ndarray) -> None:
-            for p in range(len(out)):
-                one(image[p], weights, out[p], work)
-
-        return each
-    flat = lambda shape: (shape[0], math.prod(shape[1:])) if down else shape
-    seen, made, mask = flat(image.shape), flat(out.shape), (-1, 1) if down else (1, -1)
+    if planes and down and weights.size <= DOWN_PLANES[np.dtype(out.dtype).itemsize]:
+        one = np.ones(1, out.dtype)
+        both = separable_for(image, weights, one, out, y0=first, x0=0, border_y=border, border_x=borders.NONE, cval=cval)
+        return lambda image, weights, out, work: both(image, weights, one, out, work)
+    seen, made = (flat(ArraySpec(array.shape, array.dtype), down, planes).shape for array in (image, out))
+    mask = (-1, 1) if down else (1, -1)
     where: dict[str, Any] = {"y0": first, "x0": 0, "border_y": border, "border_x": borders.NONE}
     if not down:
         where = {"y0": 0, "x0": first, "border_y": borders.NONE, "border_x": border}
     taps = (weights.size, 1) if down else (1, weights.size)
     specs = ArraySpec(seen, image.dtype), ArraySpec(taps, weights.dtype), ArraySpec(made, out.dtype)
     run = convolve_for(*specs, cval=cval, **where)
-    return lambda image, weights, out, work: run(image.reshape(seen), weights.reshape(mask), out.reshape(made), work)
+    if not (planes and down):
+        return lambda image, weights, out, work: run(image.reshape(seen), weights.reshape(mask), out.reshape(made), work)
+
+    def each(image: np.ndarray, weights: np.ndarray, out: np.ndarray, work: np.ndarray) -> None:
+        for p in range(len(out)):
+            run(image[p], weights.reshape(mask), out[p], work)
+
+    return each
 
 
 box, near, counts, means = cpu_box.box, cpu_near.near, cpu_counts.counts, cpu_means.means
