@@ -11,11 +11,12 @@ import scipy.ndimage
 import footprint as fp
 from footprint.backend.registry import device_limits
 from footprint.kernels.common.borders import BORDERS
-from footprint.kernels.separable.contract import in_one_pass
+from footprint.kernels.separable.contract import in_one_pass, line_work
+from footprint.kernels.separable.cpu import line
 from footprint.kernels.separable.gpu import separable_program
 from footprint.kernels.separable.rings import shared
 from footprint.reference.gaussian_filter import gaussian_filter as reference
-from footprint.spec import ArraySpec
+from footprint.spec import ArraySpec, Limits
 
 from .kernels import in_turn
 
@@ -147,6 +148,22 @@ def test_planes_of_a_volume_are_filtered_along_one_axis_as_each_is_alone(radius,
     close(found, scipy.ndimage.gaussian_filter1d(volume.astype(float), radius / 3, axis, radius=radius), volume)
     alone = [fp.gaussian_filter(np.ascontiguousarray(plane), radius / 3, axes=axis - 1, **how) for plane in volume]
     np.testing.assert_array_equal(found, alone)
+
+
+@pytest.mark.parametrize("cval", [0.0, 1.5])
+@pytest.mark.parametrize(("taps", "kind"), [(3, "f4"), (25, "f4"), (40, "f4"), (41, "f4"), (32, "f8")])
+@pytest.mark.parametrize("shape", [(5, 61, 47), (2, 9, 9), (3, 20, 1000)])
+def test_planes_are_summed_within_their_workspace(shape, taps, kind, cval, rng):
+    """What lies beyond a border decides how a processor sums, and so what it needs."""
+    volume, weights, out = rng.random(shape).astype(kind), rng.random(taps).astype(kind), np.empty(shape, kind)
+    how = {"down": True, "planes": True, "first": -(taps // 2), "border": "constant", "cval": cval}
+    specs = [ArraySpec(array.shape, array.dtype.str) for array in (volume, weights, out)]
+    (room,) = line_work(Limits(threads=1), *specs, **how)
+    held = np.full(room.size + (1 << 16), 7.25, kind)
+    line(volume, weights, out, held[: room.size].reshape(room.shape), **how)
+    assert (held[room.size :] == 7.25).all()
+    want = scipy.ndimage.correlate1d(volume.astype(float), weights.astype(float), 1, mode="constant", cval=cval)
+    np.testing.assert_allclose(out, want, rtol=0, atol=TOLERANCE[out.dtype.name] * taps)
 
 
 def test_nothing_to_do_copies(device):

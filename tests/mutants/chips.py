@@ -189,6 +189,13 @@ MUTANTS = [
         devices="cpu",
     ),
     Mutant(
+        "footprint/kernels/separable/contract.py",
+        "ArraySpec((1,), out.dtype), out, cval=cval)",
+        "ArraySpec((1,), out.dtype), out)",
+        ("tests/backend/test_gaussian_filter.py::test_planes_are_summed_within_their_workspace",),
+        "planes beyond which a constant lies write past their workspace",
+    ),
+    Mutant(
         "footprint/plan/bind.py",
         'if step.action != "copy" or self.plan.limits.host:',
         "if True:",

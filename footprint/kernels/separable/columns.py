@@ -33,11 +33,10 @@ def columns_program(
 
     Of very many weights it is one again, in which registers hold no sum for each.
     """
-    kind, taps = np.dtype(out.dtype), weights.size
-    if not launches_down(taps, kind.itemsize):
+    kind, taps, (planes, height, width) = np.dtype(out.dtype), weights.size, (1, *out.shape)[-3:]
+    words, most, pieces = kind.itemsize // 4, longest(kind), launches_down(taps, kind.itemsize)
+    if pieces == 0:
         return _long_program(limits, image, weights, out, first, border, cval)
-    words, (planes, height, width), most = kind.itemsize // 4, (1, *out.shape)[-3:], longest(kind)
-    pieces = launches_down(taps, kind.itemsize)
     while waiting(some := -(-taps // pieces), most) * THREADS * kind.itemsize > limits.local_mem - 8 * (LISTED + some + 16):
         pieces += 1
     launches = []
