@@ -310,14 +310,14 @@ def line_work(
     out: ArraySpec,
     *,
     down: bool,
-    cval: float,
     planes: bool = False,
     **_: object,
 ) -> tuple[ArraySpec, ...]:
     """That of the kernel ``convolve``, for a plane where there are several, or of sums down and across planes."""
     n = weights.shape[0]
     if planes and down and n <= DOWN_PLANES[out.itemsize]:
-        return separable_work(limits, image, weights, ArraySpec((1,), out.dtype), out, cval=cval)
+        # Of sums that are those of the kernel, as with what lies beyond a border.
+        return separable_work(limits, image, weights, ArraySpec((1,), out.dtype), out, cval=1.0)
     seen, made = flat(image, down, planes), flat(out, down, planes)
     return convolve_work(limits, seen, ArraySpec((n, 1) if down else (1, n), weights.dtype), made)
 

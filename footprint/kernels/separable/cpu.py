@@ -97,12 +97,12 @@ def separable(image: np.ndarray, tall: np.ndarray, wide: np.ndarray, out: np.nda
 
 
 def separable_for(
-    image: Any, tall: Any, wide: Any, out: Any, *, y0: int, x0: int, border_y: str, border_x: str, cval: float
+    image: Any, tall: Any, wide: Any, out: Any, *, y0: int, x0: int, border_y: str, border_x: str, cval: float, plain: bool = False
 ) -> Callable[..., None]:
-    """The same for arrays that have the shapes and dtypes of these."""
+    """The same for arrays that have the shapes and dtypes of these; ``plain`` sums have the bits of the kernel ``convolve``."""
     taps, kind = (tall.size, wide.size), np.dtype(out.dtype)
     where = (*image.shape[1:], *out.shape[1:]), y0, x0, borders.CODES[border_y], borders.CODES[border_x]
-    brief = short(*taps, cval, kind.itemsize)
+    brief = not plain and short(*taps, cval, kind.itemsize)
     held = short_places(*taps, out.shape[2], kind.itemsize)[:2] if brief else places(*taps, out.shape[2])
     units = out.shape[0] * -(-out.shape[1] // ROWS) * -(-out.shape[2] // held[0])
     own: tuple[Any, ...] = (short_units, short_all) if brief else (_units, _all)
@@ -131,13 +131,15 @@ def line_for(
     image: Any, weights: Any, out: Any, *, down: bool, first: int, border: str, cval: float, planes: bool = False
 ) -> Callable[..., None]:
     """The same for arrays that have the shapes and dtypes of these."""
+    where: dict[str, Any]
     if planes and down and weights.size <= DOWN_PLANES[np.dtype(out.dtype).itemsize]:
         one = np.ones(1, out.dtype)
-        both = separable_for(image, weights, one, out, y0=first, x0=0, border_y=border, border_x=borders.NONE, cval=cval)
+        where = {"y0": first, "x0": 0, "border_y": border, "border_x": borders.NONE}
+        both = separable_for(image, weights, one, out, cval=cval, plain=True, **where)
         return lambda image, weights, out, work: both(image, weights, one, out, work)
     seen, made = (flat(ArraySpec(array.shape, array.dtype), down, planes).shape for array in (image, out))
     mask = (-1, 1) if down else (1, -1)
-    where: dict[str, Any] = {"y0": first, "x0": 0, "border_y": border, "border_x": borders.NONE}
+    where = {"y0": first, "x0": 0, "border_y": border, "border_x": borders.NONE}
     if not down:
         where = {"y0": 0, "x0": first, "border_y": borders.NONE, "border_x": border}
     taps = (weights.size, 1) if down else (1, weights.size)
