@@ -37,8 +37,8 @@ _ROW, _SHORT, _ALONE = 8, 2, (25, 2)
 # What a weight takes of lines of a thin image's columns, beside one of rows.
 _LINES = 2.0
 # What a weight takes of a GPU, beside one of a small mask (all measured on an H100): of one column, where its sums take several
-# launches; of one that is larger than a tile and comes in pieces of so many columns, and a few rows more; and of a volume's, whose
-# tile is read anew for every plane, which takes as long as so many weights.
+# launches, or one that serves any number of weights; of one that is larger than a tile and comes in pieces of so many columns, and
+# a few rows more; and of a volume's, whose tile is read anew for every plane, which takes as long as so many weights.
 _LAUNCHES = 1.6
 _LARGE, _PIECE, _ROWS = 1.6, 16, 2.5
 _VOLUMES, _NEW = 1.2, 42

@@ -185,12 +185,10 @@ class Line(ImageFilter):
                 b.note(f"sums of {len(taps.weights)} equal weights along {taps.axis} in blocks, each pixel added three times")
                 start = b.first(out, taps.axis) if b.in_parts(out, taps.axis) else 0
                 b.launch("separable.box", x, weights[0], y, axis=self.dims.index(taps.axis), start=start, **how)
-            elif taps.axis == self.dims[0] and len(self.dims) > 1:
-                b.launch("separable.line", x, weights[0], y, down=True, **how)
-            elif len(self.dims) < 3:
-                b.launch("separable.line", x.deep(2), weights[0], y.deep(2), down=False, **how)
             else:
-                b.launch("separable.line", x, weights[0], y, down=taps.axis == "y", planes=True, **how)
+                n = max(len(self.dims), 2)
+                how |= {"down": taps.axis != "x", "planes": n == 3 and taps.axis == "y"}
+                b.launch("separable.line", x.deep(n), weights[0], y.deep(n), **how)
 
 
 class Apart(Line):

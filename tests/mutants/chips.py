@@ -182,8 +182,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/separable/cpu.py",
-        "run(image[p], weights.reshape(mask), out[p], work)",
-        "run(image[0], weights.reshape(mask), out[p], work)",
+        "run(image[p], weights.reshape(mask.shape), out[p], work)",
+        "run(image[0], weights.reshape(mask.shape), out[p], work)",
         ("tests/backend/test_gaussian_filter.py::test_planes_of_a_volume_are_filtered_along_one_axis_as_each_is_alone",),
         "all planes are the first one's sums along an axis",
         devices="cpu",

@@ -8,7 +8,7 @@
 where the image, and then ``down``, is continued beyond its edges as the two borders say (names of ``borders.BORDERS``, or "none"
 for an axis whose halo is part of the array); beyond either lies ``cval`` where that is constant. ``launch("separable.line", image,
 weights, out, first=, border=, cval=, down=, planes=False)`` is the one sum alone, of a 2-D or 3-D array along its first axis
-(``down``), or of a 2-D one along its last; where a 3-D one is ``planes``, of each of them.
+(``down``) or its last, or down each of the ``planes`` of a 3-D one.
 
 ``launch("separable.ring", image, tall, wide, out, taps=, y0=, x0=, border_y=, border_x=, cval=, first_y=, first_x=, pairs=)``, a
 GPU's alone, is the first of float32, by another order of sums: neighbours share products where ``pairs`` says how many pairs of
@@ -298,7 +298,7 @@ def in_cubes(limits: Limits, taps: tuple[int, int, int], volume: ArraySpec, item
 
 def flat(spec: ArraySpec, down: bool, planes: bool = False) -> ArraySpec:
     """An array as the kernel ``convolve`` sees it: ``down`` its first axis, or a plane's, where it is ``planes``."""
-    shape = spec.shape[1:] if planes and down else spec.shape
+    shape = spec.shape[1:] if planes else spec.shape
     rows = shape[0] if down else math.prod(shape[:-1])
     return ArraySpec((rows, math.prod(shape[1:]) if down else shape[-1]), spec.dtype)
 
@@ -315,7 +315,7 @@ def line_work(
 ) -> tuple[ArraySpec, ...]:
     """That of the kernel ``convolve``, for a plane where there are several, or of sums down and across planes."""
     n = weights.shape[0]
-    if planes and down and n <= DOWN_PLANES[out.itemsize]:
+    if planes and n <= DOWN_PLANES[out.itemsize]:
         # Of sums that are those of the kernel, as with what lies beyond a border.
         return separable_work(limits, image, weights, ArraySpec((1,), out.dtype), out, cval=1.0)
     seen, made = flat(image, down, planes), flat(out, down, planes)

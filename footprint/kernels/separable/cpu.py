@@ -131,26 +131,24 @@ def line_for(
     image: Any, weights: Any, out: Any, *, down: bool, first: int, border: str, cval: float, planes: bool = False
 ) -> Callable[..., None]:
     """The same for arrays that have the shapes and dtypes of these."""
-    where: dict[str, Any]
-    if planes and down and weights.size <= DOWN_PLANES[np.dtype(out.dtype).itemsize]:
-        one = np.ones(1, out.dtype)
-        where = {"y0": first, "x0": 0, "border_y": border, "border_x": borders.NONE}
-        both = separable_for(image, weights, one, out, cval=cval, plain=True, **where)
-        return lambda image, weights, out, work: both(image, weights, one, out, work)
-    seen, made = (flat(ArraySpec(array.shape, array.dtype), down, planes).shape for array in (image, out))
-    mask = (-1, 1) if down else (1, -1)
-    where = {"y0": first, "x0": 0, "border_y": border, "border_x": borders.NONE}
+    where: dict[str, Any] = {"y0": first, "x0": 0, "border_y": border, "border_x": borders.NONE}
     if not down:
         where = {"y0": 0, "x0": first, "border_y": borders.NONE, "border_x": border}
-    taps = (weights.size, 1) if down else (1, weights.size)
-    specs = ArraySpec(seen, image.dtype), ArraySpec(taps, weights.dtype), ArraySpec(made, out.dtype)
-    run = convolve_for(*specs, cval=cval, **where)
-    if not (planes and down):
-        return lambda image, weights, out, work: run(image.reshape(seen), weights.reshape(mask), out.reshape(made), work)
+    if planes and weights.size <= DOWN_PLANES[np.dtype(out.dtype).itemsize]:
+        one = np.ones(1, out.dtype)
+        both = separable_for(image, weights, one, out, cval=cval, plain=True, **where)
+        return lambda image, weights, out, work: both(image, weights, one, out, work)
+    mask = ArraySpec((weights.size, 1) if down else (1, weights.size), weights.dtype)
+    seen, made = (flat(ArraySpec(array.shape, array.dtype), down, planes) for array in (image, out))
+    run = convolve_for(seen, mask, made, cval=cval, **where)
+    if not planes:
+        return lambda image, weights, out, work: run(
+            image.reshape(seen.shape), weights.reshape(mask.shape), out.reshape(made.shape), work
+        )
 
     def each(image: np.ndarray, weights: np.ndarray, out: np.ndarray, work: np.ndarray) -> None:
         for p in range(len(out)):
-            run(image[p], weights.reshape(mask), out[p], work)
+            run(image[p], weights.reshape(mask.shape), out[p], work)
 
     return each
 
