@@ -30,19 +30,24 @@ def convolved(mask: np.ndarray, image: np.ndarray, device: str) -> object:
     return fp.convolve(image, mask, device=device)
 
 
+def smoothed(sigma: float, image: np.ndarray, device: str) -> object:
+    return fp.gaussian_filter(image, sigma, device=device)
+
+
 def reconstructed(method: str, sinogram: np.ndarray, device: str) -> object:
     angles = np.linspace(0, np.pi, len(sinogram), endpoint=False)
     return fp.fbp(sinogram, angles, method=method, device=device)
 
 
-def rows(n: int = 2048) -> Iterator[tuple[str, np.ndarray, Call]]:
+def rows(n: int) -> Iterator[tuple[str, np.ndarray, Call]]:
     """Names, an array, and what is called with it on a device."""
     rng = np.random.default_rng(0)
     noise, sinogram, field = rng.standard_normal((n, n), np.float32), rng.random((1500, n), np.float32), radio_field(n, 600)
     for size in (13, 31):
         mask = np.full((size, size), 1 / size**2, np.float32)
         yield f"convolve {size}²", noise, partial(convolved, mask)
-    yield "gaussian_filter sigma 5", noise, lambda a, device: fp.gaussian_filter(a, 5, device=device)
+    for sigma in (5, 9, 12, 16, 20):
+        yield f"gaussian_filter sigma {sigma}", noise, partial(smoothed, sigma)
     yield "median_filter 5²", noise, lambda a, device: fp.median_filter(a, 5, device=device)
     for method in ("direct", "fourier"):
         yield f"fbp {method}", sinogram, partial(reconstructed, method)
@@ -56,10 +61,10 @@ def rows(n: int = 2048) -> Iterator[tuple[str, np.ndarray, Call]]:
     )
 
 
-def alone(device: str, only: str) -> None:
+def alone(device: str, only: str, size: int) -> None:
     """Milliseconds of each call, once it has been made twelve times, as lines of JSON."""
     warnings.simplefilter("ignore")
-    for name, array, call in rows():
+    for name, array, call in rows(size):
         if only not in name:
             continue
         took = []
@@ -74,16 +79,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--devices", default="cuda:0,opencl:0")
     parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--size", type=int, default=2048, help="of the images")
     parser.add_argument("--only", default="", metavar="WORD", help="calls whose names have it")
     parser.add_argument("--alone", metavar="DEVICE", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.alone:
-        alone(options.alone, options.only)
+        alone(options.alone, options.only, options.size)
         return
     devices, found = options.devices.split(","), dict[str, dict[str, list[float]]]()
     for _ in range(options.turns):
         for device in devices:
-            command = [sys.executable, "-m", "benchmarks.beside", "--alone", device, "--only", options.only]
+            command = [
+                sys.executable,
+                "-m",
+                "benchmarks.beside",
+                "--alone",
+                device,
+                "--only",
+                options.only,
+                "--size",
+                str(options.size),
+            ]
             for line in subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines():
                 name, took = json.loads(line)
                 found.setdefault(name, {}).setdefault(device, []).extend(took)

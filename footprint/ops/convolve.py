@@ -42,8 +42,11 @@ _LINES = 2.0
 _LAUNCHES = 1.6
 _LARGE, _PIECE, _ROWS = 1.6, 16, 2.5
 _VOLUMES, _NEW = 1.2, 42
-# Results side by side and one above the other of a GPU's tile: narrow images leave it idle, and small ones leave cores idle.
+# Results side by side and one above the other of a GPU's tile: small images leave cores idle. And how much longer results take that
+# are narrower than it, of which so many lie side by side in a tile at least; and flat ones, with what is divided by how many lie
+# above each other (on an H200).
 _TILE, _CORES = (112, 32), 132
+_NARROW, _SIDE, _FLAT = 1.3, (4, 64), (0.9, 3)
 MASKS = ("one", "all", "each")
 """How many masks there are: one; or several, all for the image, or one for each image of a batch."""
 
@@ -351,4 +354,8 @@ def _on_a_gpu(taps: tuple[int, ...], out: ArraySpec) -> float:
         found = _LARGE * deep * tall * (-(-wide // _PIECE) * _PIECE) * (1 + _ROWS / tall) * max(_CORES / tiles, 1.0)
     if len(taps) == 3:
         found = _VOLUMES * (found + deep * _NEW)
-    return found * max(_TILE[0] / width, 1.0)
+    narrow = 1.0
+    if width < _TILE[0]:
+        side = min(max(1 << (width - 1).bit_length(), _SIDE[0]), _SIDE[1])
+        narrow = _NARROW * -(-width // side) * side / width
+    return found * narrow * max(_FLAT[0] + _FLAT[1] / height, 1.0)

@@ -21,6 +21,9 @@ from footprint.plan.ready import clear_cache
 from footprint.plan.slots import Cut
 from footprint.spec import ArraySpec, Limits
 
+# What lies behind arrays.
+_GUARD = np.full(1 << 16, 0xA5, np.uint8)
+
 
 def need_gpu(backend: Backend) -> None:
     """Skip where kernels are Numba's."""
@@ -45,14 +48,18 @@ def in_turn(device: str, place: int, of: int) -> None:
 def bound(backend: Backend, kernel: str, arrays: list[np.ndarray], **numbers: Any) -> Iterator[Any]:
     """Yield a function that runs the kernel on ``arrays`` and reads them back, numbers of a run's own replacing these.
 
-    What it keeps and its workspace start as all ones and are kept.
+    What it keeps and its workspace start as all ones and are kept; what lies behind each array must stay as it is.
     """
     specs = tuple(ArraySpec(a.shape, a.dtype.str) for a in arrays)
     state = state_specs(backend.limits, kernel, specs, numbers)
     scratch = work_specs(backend.limits, kernel, (*specs, *state), numbers)
     work = (*state, *scratch)
-    blocks = [backend.alloc(max(s.nbytes, 1)) for s in (*specs, *work)]
+    ends = [-(-spec.nbytes // 16) * 16 for spec in (*specs, *work)]
+    blocks = [backend.alloc(end + _GUARD.nbytes) for end in ends]
     views = tuple(backend.view(block, 0, spec) for block, spec in zip(blocks, (*specs, *work), strict=True))
+    guards = [backend.view(block, end, ArraySpec(_GUARD.shape, "u1")) for block, end in zip(blocks, ends)]
+    for guard in guards:
+        backend.write(guard, _GUARD)
     for view, spec in zip(views[len(arrays) :], work, strict=True):
         if spec.nbytes:
             backend.write(view, np.full(spec.nbytes, 0xFF, np.uint8).view(spec.dtype).reshape(spec.shape))
@@ -66,6 +73,10 @@ def bound(backend: Backend, kernel: str, arrays: list[np.ndarray], **numbers: An
         for view, array in zip(views, arrays, strict=False):
             if array.nbytes:
                 backend.read(array, view)
+        for guard in guards:
+            behind = np.empty_like(_GUARD)
+            backend.read(behind, guard)
+            np.testing.assert_array_equal(behind, _GUARD, err_msg=f"{kernel} wrote behind an array")
         backend.sync()
 
     try:

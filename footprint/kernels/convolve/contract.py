@@ -74,6 +74,18 @@ STORED_TAPS = 4096
 """Most weights of an image's mask for which that pays: a thread keeps the rows they need."""
 
 
+def piece(mask: tuple[int, ...]) -> tuple[int, int]:
+    """Rows and columns that a GPU takes at once of a mask larger than a tile: little beside what a narrow, or a flat one has."""
+    tall, wide = mask[-2:]
+    if math.prod(mask[:-1]) == 1:
+        return 1, 256
+    if wide <= 8:
+        return (64, 4) if wide <= 4 else (32, 8)
+    if tall <= 8:
+        return (4, 48) if tall <= 4 else (8, 32)
+    return 16, 16
+
+
 def read_as(dtype: str, sums: str, taps: tuple[int, ...]) -> str:
     """The dtype that the kernel reads an image in: as it is stored, or that of the sums."""
     return stored_as(dtype, sums) if min(taps) == 1 or math.prod(taps) <= STORED_TAPS else sums

@@ -10,7 +10,7 @@ import numpy as np
 from footprint.kernels.common.borders import CODES, NONE
 from footprint.kernels.common.launch import MAX_GROUPS_Y, TABLE_BYTES, A, Defines, Launch, Program
 from footprint.kernels.common.load import c_type
-from footprint.kernels.convolve.contract import UNROLLED
+from footprint.kernels.convolve.contract import UNROLLED, piece
 from footprint.kernels.separable.columns import columns_program
 from footprint.spec import ArraySpec, Limits
 
@@ -64,7 +64,7 @@ def convolve_program(
     kind, vec = np.dtype(out.dtype), 16 // out.itemsize
     stored = image.itemsize if np.dtype(image.dtype) != kind else 0
     small = small_mask(limits, out, weights.shape, x0)
-    t = tile(limits, out, weights.shape, small)
+    t = shaped(tile(limits, out, weights.shape, small), weights.shape, x0, out, room(limits))
     common: Defines = (
         *(("T", c_type(kind)), ("VEC", vec), ("VECTOR", f"{c_type(kind)}x{vec}"), ("MIN_GROUPS", t.resident)),
         *(("BORDER_Y", CODES[border_y]), ("BORDER_X", CODES[border_x])),
@@ -107,8 +107,10 @@ def large(
     kind, vec = np.dtype(out.dtype), 16 // out.itemsize
     deep = [(1,) * (3 - len(spec.shape)) + spec.shape for spec in (image, weights, out)]
     mask, (planes, rows, across) = deep[1], deep[2]
-    t = tile(limits, ArraySpec((planes * rows, across), out.dtype), mask[1:] if mask[0] == 1 else (2, mask[2]), False)
-    bh, bw = (1, 256) if mask[:2] == (1, 1) else (16, 16)
+    bh, bw = piece(mask)
+    made = ArraySpec((planes * rows, across), out.dtype)
+    t = tile(limits, made, mask[1:] if mask[0] == 1 else (2, mask[2]), False)
+    t = shaped(t, (bh, bw + vec), 0, ArraySpec((rows, across), out.dtype), room(limits) - bh * bw * out.itemsize)
     args = (A(0), A(1), A(2), *map(np.int64, (*deep[0], *mask, *deep[2], *first)), kind.type(cval))
     local = ((t.ty * t.ry + bh - 1) * (t.tx * t.rx + bw + vec) + bh * bw) * out.itemsize
     defines: Defines = (
@@ -126,7 +128,29 @@ def small_mask(limits: Limits, out: ArraySpec, mask: tuple[int, ...], x0: int) -
     if math.prod(mask) * out.itemsize > TABLE_BYTES or (mask[0] > 1 and max(mask) > UNROLLED):
         return False
     largest = tile(limits, ArraySpec((1 << 20, 1 << 20), out.dtype), mask, True)
-    return tile_bytes(largest, mask, x0, out.itemsize) <= min(limits.local_mem, LOCAL_BYTES)
+    return tile_bytes(largest, mask, x0, out.itemsize) <= room(limits)
+
+
+def room(limits: Limits) -> int:
+    """Bytes of a tile, at most."""
+    return min(limits.local_mem, LOCAL_BYTES)
+
+
+def shaped(t: Tile, mask: tuple[int, ...], x0: int, out: ArraySpec, most: int) -> Tile:
+    """A tile that is as narrow, or as flat, as results are: work-items beside them would stand idle."""
+    vec, (height, width) = 16 // out.itemsize, out.shape[-2:]
+    if mask[0] == 1:
+        t = t._replace(rx=next(rx for rx in (vec, 3 * vec, t.rx) if rx >= min(width, t.rx)))
+    while t.tx > 1 and t.tx // 2 * t.rx >= width:
+        t = t._replace(tx=t.tx // 2, ty=t.ty * 2)
+    if t.tx <= 2:
+        # Neighbours are one below the other, and would read from the same banks.
+        t = t._replace(ry=1)
+    while t.ty > 1 and t.ty // 2 * t.ry >= height:
+        t = t._replace(tx=t.tx * 2 if t.tx * t.rx < width else t.tx, ty=t.ty // 2)
+    while t.ty > 1 and tile_bytes(t, mask, x0, out.itemsize) > most:
+        t = t._replace(ty=t.ty // 2)
+    return t
 
 
 def tile_bytes(t: Tile, mask: tuple[int, ...], x0: int, itemsize: int) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from footprint.kernels.common.launch import MAX_GROUPS_Y, TABLE_BYTES, A, Defines, Launch, Program
 from footprint.kernels.common.load import c_type
 from footprint.kernels.convolve.contract import UNROLLED
-from footprint.kernels.convolve.gpu import LOCAL_BYTES, columns, large, levels, tile, tile_bytes
+from footprint.kernels.convolve.gpu import columns, large, levels, room, shaped, tile, tile_bytes
 from footprint.kernels.separable.columns import columns_program
 from footprint.kernels.separable.contract import flat
 from footprint.kernels.volume.contract import Lies, codes, sides, start
@@ -36,9 +36,9 @@ def volume_program(
     mask = (max(weights.shape[1], 2), weights.shape[2])
     t = tile(limits, out, mask, True)
     small = math.prod(weights.shape) * out.itemsize <= TABLE_BYTES and max(mask) <= UNROLLED
-    if not small or tile_bytes(t, mask, x0, out.itemsize) > min(limits.local_mem, LOCAL_BYTES):
+    if not small or tile_bytes(t, mask, x0, out.itemsize) > room(limits):
         return large(limits, image, weights, out, (z0, y0, x0), sides(lies), lies["cval"])
-    passes = columns(mask, vec)
+    t, passes = shaped(t, mask, x0, out, room(limits)), columns(mask, vec)
     defines: Defines = (
         *(("T", c_type(kind)), ("VEC", vec), ("VECTOR", f"{c_type(kind)}x{vec}"), ("MIN_GROUPS", t.resident)),
         *zip(("BORDER_Z", "BORDER_Y", "BORDER_X"), codes(lies)),
