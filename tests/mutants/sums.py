@@ -145,7 +145,7 @@ MUTANTS = [
         "",
         ("tests/backend/test_gpu_narrow.py::test_more_rows_than_a_grid_has_groups",),
         "groups of the last of a grid's depth write behind the result",
-        devices="opencl:0",
+        devices="opencl",
     ),
     Mutant(
         "footprint/kernels/convolve/convolve.knl",
@@ -153,7 +153,7 @@ MUTANTS = [
         "if (top + r < out_height) out[",
         ("tests/backend/test_gpu_narrow.py::test_sums_are_those_of_the_reference",),
         "rows of a tile that is wider than an image write over the next ones",
-        devices="opencl:0",
+        devices="opencl",
     ),
     Mutant(
         "footprint/kernels/convolve/gpu.py",
@@ -161,7 +161,6 @@ MUTANTS = [
         "while False:",
         ("tests/backend/test_gpu_narrow.py::test_tiles_take_the_shape_of_results",),
         "a narrow tile takes more of the chip than there is",
-        devices="cpu",
     ),
     Mutant(
         "footprint/ops/convolve.py",
@@ -169,6 +168,5 @@ MUTANTS = [
         "narrow = _TILE[0] / width",
         ("tests/null/test_gpu_methods.py::test_the_quicker_method_is_taken",),
         "direct sums of narrow images are taken to leave most of a tile idle",
-        devices="cpu",
     ),
 ]
