@@ -16,7 +16,7 @@ from footprint.api._mask import has_sum, mask_slot, weights_of
 from footprint.api._method import Made, made_by, seen_as
 from footprint.api._recall import fresh, looks, recall, remember, replay, values_decide
 from footprint.api._sides import ALONE, BESIDE, Beside, arrays_beside, foretold, is_given
-from footprint.api._turned import turned, turned_back, turned_spec
+from footprint.api._turned import turned, turned_back, turned_spec, where_it_lies
 from footprint.api._units import in_unit, is_quantity, plain, refuse_parts, unmasked
 from footprint.backend.arrays import NUMPY, kind_of
 from footprint.dtypes import COMPLEX, complex_of, floating, sum_dtype
@@ -276,6 +276,9 @@ def planned_sums(
     sides = [foretold(name, kind, spec.shape, order) for name, kind in zip(BESIDE, beside) if kind is not None]
     result = _result(op, flip, how, spec, weights, *(s.spec for s in sides))
     made = made_by(how.method, op, spec, given, where(device), memory)
+    if order is not None and (straight := where_it_lies(made.op, how.axes, len(order))) is not None:
+        made, result, image = made._replace(op=straight), turned_back(result, order), Described(turned_back(spec, order), Given())
+        order = None
     into = order if order is None or how.masks != "all" else (0, *(axis + 1 for axis in order))
     target = Described(result, Given(direct=order is None, order=into))
     plan = planned("convolve", made.op, [image, *made.rest, *sides], [target], where(device), memory)
@@ -344,6 +347,8 @@ def _run(
         sink = turned(target, into)
         place = where(device, source, target, *sides)
         made = made_by(how.method, op, source.spec, given, place, memory)
+        if order is not None and (straight := where_it_lies(made.op, how.axes, len(order))) is not None:
+            made, source, sink, order = made._replace(op=straight), natural, target, None
         key = call("convolve", made.op, [source, *made.rest, *sides], [sink], place, memory)
         turns = None if order is None or into is None else (order, into)
         _remember(look, key, how, made, Seen(image, mask, given, out, beside), wanted.dtype, target.spec, turns)
@@ -375,8 +380,9 @@ def _remember(
         return
     # What is handled beside a mask that is turned or cast is NumPy's alone.
     arrays = [one for one in (seen.image, seen.mask, seen.out, *seen.beside) if one is not None]
-    more = scaled or how.several or how.axes is not None or is_given(seen.beside)
-    if more and not all(type(one) is np.ndarray for one in arrays):
+    if (scaled or how.several or is_given(seen.beside)) and not all(type(one) is np.ndarray for one in arrays):
+        return
+    if turns is not None and not all(kind_of(one).strided for one in arrays):
         return
     if how.method == "separable" and look is not None:
         if type(seen.mask) is not np.ndarray:

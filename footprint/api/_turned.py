@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from footprint.api._call import Described, plan_verb, planned
 from footprint.backend.device import Device
 from footprint.backend.registry import device_limits
 from footprint.ops.base import Op
+from footprint.ops.convolve import Correlate
 from footprint.plan.plan import Plan
 from footprint.plan.slots import Given
 from footprint.spec import ArraySpec
@@ -61,6 +63,14 @@ def _long_last(shape: tuple[int, ...], used: Collection[int], short: int) -> Ord
         planes = _long_last(shape[:2], (0, 1), short)
         return (2, 1, 0) if planes is not None else (2, 0, 1) if long[1] else None
     return (2, 0, 1) if long[1] else (1, 2, 0) if long[0] else None
+
+
+def where_it_lies(op: Op, axes: tuple[int, ...] | None, n_axes: int) -> Op | None:
+    """The same direct sums along one axis that is not the last without its axes turned; None of any others."""
+    if type(op) is not Correlate or axes is None or len(op.taps) != 1 or op.masks != "one":
+        return None
+    axis = axes[0] % n_axes
+    return replace(op, batch=axis, after=n_axes - 1 - axis)
 
 
 def turned_spec(spec: ArraySpec, order: Order) -> ArraySpec:

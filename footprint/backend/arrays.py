@@ -71,12 +71,15 @@ class ArrayKind:
         Whether its arrays are arrays of another library, ``data``, with names and coordinates.
     seen
         Whether some of its arrays are `view`ed by a library whose calls are made again sooner.
+    strided
+        Whether its arrays are launched as they are, with their axes in any order.
     """
 
     turns = False
     later = False
     labelled = False
     seen = False
+    strided = False
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -128,7 +131,7 @@ class ArrayKind:
 
 
 class _NumPy(ArrayKind):
-    turns = True
+    turns = strided = True
 
     def look(self, array: Any) -> Hashable | None:
         flags = array.flags
@@ -155,7 +158,7 @@ class _NumPy(ArrayKind):
 
 
 class _CuPy(ArrayKind):
-    turns = True
+    turns = strided = True
 
     def look(self, array: Any) -> Hashable | None:
         return "cupy", array.shape, array.dtype, array.flags.c_contiguous, array.data.device_id

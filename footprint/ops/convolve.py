@@ -13,6 +13,7 @@ from footprint.errors import ArgumentError, ShapeError, choose
 from footprint.kernels.common.borders import NONE
 from footprint.kernels.convolve.contract import BLOCK, THIN_LONG, UNROLLED, is_thin, read_as
 from footprint.kernels.separable.contract import launches_down
+from footprint.kernels.separable.contract import read_as as line_reads
 from footprint.kernels.volume.contract import in_columns
 from footprint.ops.base import Op
 from footprint.ops.windows import place
@@ -69,7 +70,8 @@ class Correlate(Op):
     ``taps`` is the mask's shape, ``mode`` decides the offsets y0, x0 and the size of the result, ``boundary`` what lies outside;
     ``kind`` is what sums are formed in where that is not the image's own. ``origin`` moves the mask in mode "same", along every
     axis towards smaller indices. Of an array with ``batch`` more axes in front every image is filtered. Of several ``masks`` the
-    first axis counts them: "all" filter the image, and the result has one axis more in front, "each" an image of its own.
+    first axis counts them: "all" filter the image, and the result has one axis more in front, "each" an image of its own. Signals
+    may have ``after`` more axes behind theirs, as columns of an image have: they are summed where they lie.
     """
 
     taps: tuple[int, ...]
@@ -80,6 +82,7 @@ class Correlate(Op):
     origin: tuple[int, ...] = ()
     batch: int = 0
     masks: str = "one"
+    after: int = 0
 
     # By the mask's dimensions; and where a processor's filters all images of a batch in one launch.
     kernels = ("convolve", "convolve", "volume")
@@ -102,7 +105,8 @@ class Correlate(Op):
     def axes(self) -> tuple[str, ...]:  # type: ignore[override]
         """Of image and mask."""
         several = {"one": "", "all": "m", "each": "b"}[self.masks]
-        return ("b.".ljust(self.batch, ".")[: self.batch] + self.dims, several + "." * len(self.taps))
+        behind = ("" if self.batch else "b").ljust(self.after, ".")[: self.after]
+        return ("b.".ljust(self.batch, ".")[: self.batch] + self.dims + behind, several + "." * len(self.taps))
 
     @property
     def front(self) -> int:
@@ -111,13 +115,14 @@ class Correlate(Op):
 
     @property
     def cut(self) -> str:  # type: ignore[override]
-        """Images of a batch, and the first axis of one; of more axes of images than one, these alone; masks last."""
-        return ("b" if self.batch else "") + (self.dims[0] if self.batch < 2 else "") + ("m" if self.masks == "all" else "")
+        """Images of a batch, or lines, and the first axis of one; of more axes of images than one, these alone; masks last."""
+        several = "b" if self.batch or self.after else ""
+        return several + (self.dims[0] if self.batch < 2 else "") + ("m" if self.masks == "all" else "")
 
     @property
     def units(self) -> dict[str, str]:  # type: ignore[override]
         """Rows of an image, samples of a signal."""
-        return {"b": "images", "z": "planes", "y": "rows", "x": "samples", "m": "masks"}
+        return {"b": "images" if self.batch else "lines", "z": "planes", "y": "rows", "x": "samples", "m": "masks"}
 
     def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
         """An array on a device is read where it lies, and rows of its other end do not lie together with a part's."""
@@ -153,19 +158,20 @@ class Correlate(Op):
         choose("mode", self.mode, MODES)
         self._check_mask(image, weights)
         check_origin(self.origin or (0,) * len(self.taps), self.taps, self.mode)
-        many, one = image.shape[: self.batch], image.shape[self.batch :]
+        end = len(image.shape) - self.after
+        many, one, behind = image.shape[: self.batch], image.shape[self.batch : end], image.shape[end:]
         if self.mode == "valid" and any(k > n > 0 for k, n in zip(self.taps, one)):
             fix = SWAP if all(k >= n for k, n in zip(self.taps, one)) else ""
             raise ShapeError("mask", f"shape {self.taps}", f'at most the image\'s {one} in mode "valid"', fix)
         shape = tuple(self.length(n, k) for n, k in zip(one, self.taps))
         masks, name = (weights.shape[:1], "m") if self.masks == "all" else ((), "")
-        return (ArraySpec((*masks, *many, *shape), self.summed(image.dtype), name + self.axes[0]),)
+        return (ArraySpec((*masks, *many, *shape, *behind), self.summed(image.dtype), name + self.axes[0]),)
 
     def _check_mask(self, image: ArraySpec, weights: ArraySpec) -> None:
         """As many dimensions as the image, and one more where there are several."""
         choose("masks", self.masks, MASKS)
         several = self.masks != "one"
-        found, wanted = len(weights.shape), len(image.shape) - self.batch + several
+        found, wanted = len(weights.shape), len(image.shape) - self.batch - self.after + several
         if not image.shape:
             raise ShapeError("image", "a single number", "an array of 1 dimension or more")
         if not 1 <= found - several <= len(AXES):
@@ -256,7 +262,7 @@ class Correlate(Op):
         """Record one launch; a part's rows lie where its window begins, and its borders are the image's own."""
         image, weights, out = refs
         kind = self.summed(image.spec.dtype)
-        x = b.bring(image, dtype=self.reads(image.spec.dtype))
+        x = b.bring(image, dtype=line_reads(b.limits, image.spec.dtype, kind) if self.after else self.reads(image.spec.dtype))
         w = b.bring(weights, dtype=kind)
         with b.deliver(out, dtype=kind) as y:
             self.launch(b, x, w, y, out)
@@ -271,6 +277,12 @@ class Correlate(Op):
         starts: list[Any] = self.offsets()
         borders = [self.boundary] * len(self.taps)
         starts[0], borders[0] = place(b, self.dims[0], x, out, starts[0], self.boundary)
+        if self.after:
+            lines = (x.around(self.batch), y.around(self.batch))
+            x, y = lines if self.batch else (one[0] for one in lines)
+            down: dict[str, Any] = {"down": True, "planes": self.batch > 0, "first": starts[0], "border": borders[0]}
+            b.launch("separable.line", x, w, y, cval=float(self.cval), **down)
+            return
         if len(self.taps) == 1:
             w = w.reshape(1, -1)
             if self.batch != 1:

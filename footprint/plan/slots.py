@@ -284,6 +284,10 @@ class Ref:
         """The same elements with axes of length 1 in front, so that there are so many in all."""
         return replace(self, path=(*self.path, ("deep", axes)))
 
+    def around(self, axis: int) -> Ref:
+        """The same elements, all axes before one made one, and all behind it."""
+        return replace(self, path=(*self.path, ("around", axis)))
+
     def like(self, other: Ref) -> Ref:
         """The leading part of this slot that has ``other``'s shape in every turn and part."""
         return replace(self, path=(*self.path, ("like", other)))
@@ -310,11 +314,13 @@ class Ref:
             if verb == "deep":
                 shape = (1,) * (args[0] - len(shape)) + shape  # type: ignore[operator]
                 continue
-            if verb == "like":
-                shape = args[0].at(turns, shapes)[1].shape  # type: ignore[attr-defined]
+            if verb == "around":
+                before, behind = shape[: args[0]], shape[args[0] :]  # type: ignore[index]
+                shape = (math.prod(before), behind[0], math.prod(behind[1:]))
                 continue
-            if verb == "like rows":
-                shape = (args[0].at(turns, shapes)[1].shape[0], *shape[1:])  # type: ignore[attr-defined]
+            if verb in ("like", "like rows"):
+                other = args[0].at(turns, shapes)[1].shape  # type: ignore[attr-defined]
+                shape = other if verb == "like" else (other[0], *shape[1:])
                 continue
             row = math.prod(shape[1:])
             if verb == "slice":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.ndimage
@@ -103,6 +105,46 @@ def test_chosen_axes(shape, axes, mask_shape, device, rng):
     assert plan.outputs[0].spec.size == want.size
 
 
+COLUMNS = [((30, 9), 0), ((9, 30), 0), ((5, 30, 4), 1), ((30, 4, 5), 0), ((3, 4, 20, 5), 2), ((2, 3, 4, 5, 6), 1), ((40, 1), 0)]
+
+
+@pytest.mark.parametrize(("shape", "axis"), COLUMNS)
+def test_columns_are_summed_where_they_lie(shape, axis, device, rng):
+    modes = [(mode, border) for mode in ("same", "full", "valid") for border in BORDERS]
+    for case, (mode, boundary) in enumerate(modes if device == "cpu" else modes[COLUMNS.index((shape, axis)) :: 7]):
+        how = {"mode": mode, "boundary": boundary, "cval": 2.5}
+        for dtype, taps in (("f4", 3), (">f4", 1), ("f8", 2), ("u1", 50 if mode != "valid" else 2))[case % 2 :: 2]:
+            image, mask = (rng.random(shape) * 90).astype(dtype), rng.standard_normal(taps)
+            want = np.apply_along_axis(partial(reference.convolve, mask=mask, **how), axis, image.astype(float))
+            got = fp.convolve(image, mask, axes=axis, device=device, **how)
+            close(got, want, mask, image, "f8" if dtype == "f8" else "f4")
+            np.testing.assert_array_equal(fp.convolve(np.asfortranarray(image), mask, axes=axis, device=device, **how), got)
+            with pytest.raises(fp.BudgetError) as caught:
+                fp.convolve(image, mask, axes=axis, memory=1, device=device, **how)
+            small = caught.value.smallest
+            np.testing.assert_array_equal(fp.convolve(image, mask, axes=axis, memory=small, device=device, **how), got)
+
+
+def test_columns_are_turned_for_no_sums():
+    whole = fp.plan_convolve((300, 200), (15, 1), device="cpu")
+    plan = fp.plan_convolve((300, 200), (15,), axes=0, device="cpu")
+    assert [step.kernel for step in plan.steps if step.kernel] == ["separable.line"] and plan.nbytes <= whole.nbytes + 4096
+    # Rows of the caller's own array are read where they lie, and planes of a volume are parts as its rows are.
+    volume = fp.plan_convolve((40, 3000, 50), (5,), axes=0, memory="4MB", device="null:h100")
+    assert {cut.axis for cut in volume.cuts} <= {"x", "b"} and volume.n_parts > 1
+    assert "separable.line" not in {step.kernel for step in fp.plan_convolve((9, 30, 40), (3, 3), axes=(0, 1), device="cpu").steps}
+
+
+def test_a_volume_is_cut_along_its_planes_too(rng):
+    """A few planes of a cube may be more than there is room for."""
+    image, mask = rng.standard_normal((40, 300, 300)).astype(">f4"), rng.standard_normal(9)
+    for memory, axes in (("2MB", "b"), ("60kB", "bx")):
+        plan = fp.plan_convolve(image.shape, mask, axes=0, dtype=">f4", memory=memory, device="cpu")
+        assert "".join(cut.axis for cut in plan.cuts) == axes and plan.nbytes <= 2_000_000
+        got = fp.convolve(image, mask, axes=0, memory=memory, device="cpu")
+        np.testing.assert_array_equal(got, fp.convolve(image, mask, axes=0, device="cpu"))
+
+
 @pytest.mark.parametrize("axes", [(1, 2), (2,), (0, 2)])
 def test_batches_in_parts_have_the_bits_of_the_whole(axes, device, rng):
     image, mask = rng.standard_normal((9, 22, 30)).astype(">f4"), rng.standard_normal((3, 4, 2)[: len(axes)])
@@ -168,3 +210,15 @@ def test_axes_of_an_array_on_a_device(rng, axes):
         assert type(got) is far.ndarray and fp.convolve(far.ndarray(image.copy()), mask, axes=axes, out=out) is out
         np.testing.assert_array_equal(got.get(), want)
         np.testing.assert_array_equal(out.get(), want)
+
+
+@pytest.mark.parametrize("axes", [(0,), (1,), (2,), (1, 2), (0, 1)])
+def test_another_call_along_axes_goes_the_short_way_on_a_device_too(rng, axes, monkeypatch):
+    with far.far_device():
+        image, mask = rng.standard_normal((4, 5, 6), "f4"), rng.random((3, 3)[: len(axes)], "f4")
+        fp.convolve(far.ndarray(image.copy()), far.ndarray(mask.copy()), axes=axes)
+        monkeypatch.setattr("footprint.api._filtered._run", lambda *rest: pytest.fail("the long way"))
+        other = rng.standard_normal((4, 5, 6), "f4")
+        got = fp.convolve(far.ndarray(other.copy()), far.ndarray(mask + 1), axes=axes)
+        monkeypatch.undo()
+        np.testing.assert_array_equal(got.get(), fp.convolve(other, mask + 1, axes=axes, device="cpu"))

@@ -169,4 +169,32 @@ MUTANTS = [
         ("tests/null/test_gpu_methods.py::test_the_quicker_method_is_taken",),
         "direct sums of narrow images are taken to leave most of a tile idle",
     ),
+    Mutant(
+        "footprint/api/_turned.py",
+        "return replace(op, batch=axis, after=n_axes - 1 - axis)",
+        "return None",
+        (BACKEND + "convolve_axes.py::test_columns_are_turned_for_no_sums",),
+        "columns are turned to be summed, which takes up to twenty times as long",
+    ),
+    Mutant(
+        "footprint/plan/slots.py",
+        "before, behind = shape[: args[0]], shape[args[0] :]",
+        "before, behind = (), shape[args[0] :]",
+        (BACKEND + "convolve_axes.py::test_columns_are_summed_where_they_lie",),
+        "of the lines before an axis the first alone is summed",
+    ),
+    Mutant(
+        "footprint/ops/convolve.py",
+        'several = "b" if self.batch or self.after else ""',
+        'several = "b" if self.batch else ""',
+        (BACKEND + "convolve_axes.py::test_a_volume_is_cut_along_its_planes_too",),
+        "a volume of which a few planes do not fit is summed along its depth by no budget",
+    ),
+    Mutant(
+        "footprint/api/_filtered.py",
+        "    if turns is not None and not all(kind_of(one).strided for one in arrays):\n        return\n",
+        "    if turns is not None:\n        return\n",
+        (BACKEND + "convolve_axes.py::test_another_call_along_axes_goes_the_short_way_on_a_device_too",),
+        "every call along axes of a device's array is planned anew",
+    ),
 ]
