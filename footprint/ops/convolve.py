@@ -223,7 +223,7 @@ class Correlate(Op):
 
     def _on_a_core(self, image: ArraySpec, out: ArraySpec) -> float:
         """As many weights of a small mask as take a processor as long as one of this shape does."""
-        weights, lines = float(math.prod(self.taps)), self._in_lines(out.shape)
+        weights, lines = float(math.prod(self.taps)), self._in_lines(out)
         if len(self.taps) == 1 or self._is_signal(image.shape):
             return weights
         if len(self.taps) == 3 and not self.batch and in_columns(image.shape, self.taps, out.shape):
@@ -244,9 +244,10 @@ class Correlate(Op):
         each = _SHORT if wide == 1 else _ALONE[0] + _ALONE[1] * wide if tall == 1 else _ROW
         return float(deep * tall * (wide + each))
 
-    def _in_lines(self, made: tuple[int, ...]) -> bool:
-        """Whether a processor makes lines of the columns of results of that shape, whose rows are short."""
-        if self.batch or self.masks != "one" or len(self.taps) < 2:
+    def _in_lines(self, out: ArraySpec) -> bool:
+        """Whether a processor makes lines of the columns of such results, whose rows are short."""
+        made = out.shape
+        if made[-1] * out.itemsize >= 4 * BLOCK or self.batch or self.masks != "one" or len(self.taps) < 2:
             return False
         taps, sizes = ((1,) * (3 - len(self.taps)) + shape for shape in (self.taps, made))
         return max(made[:-1]) >= THIN_LONG[0] // 2 and is_thin(taps, sizes)  # type: ignore[arg-type]

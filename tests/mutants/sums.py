@@ -197,4 +197,18 @@ MUTANTS = [
         (BACKEND + "convolve_axes.py::test_another_call_along_axes_goes_the_short_way_on_a_device_too",),
         "every call along axes of a device's array is planned anew",
     ),
+    Mutant(
+        "footprint/kernels/muladd/cpu.py",
+        "if not count[2] == dst.shape[2] == other.shape[2] or",
+        "if",
+        (BACKEND + "muladd.py::test_short_rows_that_lie_one_behind_the_other",),
+        "rows are taken as one that do not lie one behind the other",
+    ),
+    Mutant(
+        "footprint/kernels/convolve/cpu_thin.py",
+        "if columns * itemsize > THIN * 4:",
+        "if columns > 32:",
+        ("tests/unit/test_thin_lines.py::test_rows_of_less_than_a_block_go_by_their_columns",),
+        "images of 33 to 63 columns are copied for every few rows",
+    ),
 ]

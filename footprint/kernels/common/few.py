@@ -13,6 +13,8 @@ SMALL = 8_000_000
 """Multiply-adds one core does in about 0.15 ms."""
 TOUCH = 50
 """Multiply-adds that take as long as moving one element through memory."""
+STREAM = 12
+"""The same where elements come one after another, and little is done with each."""
 
 
 _small = SMALL

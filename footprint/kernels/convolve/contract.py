@@ -62,7 +62,7 @@ TALL_STRIP, TALL_ROWS = 2 * BLOCK, (128, 2048)
 """Columns of such a strip, and rows of outputs that it serves: as many as the mask has, but so many at least and at most."""
 TALL_HELD, TALL_ROUND = 128, 2 * CHAIN
 """Rows of a block's sums that are held at once, and most weights that go by before they are added up."""
-THIN, THIN_LONG, THIN_ROOM = 32, (128, 512), 1 << 16
+THIN, THIN_LONG, THIN_ROOM = BLOCK - 1, (128, 512), 1 << 16
 """Most columns of an image of which lines are made, outputs of a line at least and at most, and elements that some lines have."""
 THIN_PLANE = 512
 """Most outputs of a plane where lines go through planes: columns of larger ones lie too far apart."""

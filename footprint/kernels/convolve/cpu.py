@@ -186,7 +186,7 @@ def _image_units(image, weights, out, work, base, first, last, piece, shapes, y0
     for unit in range(first, last):
         strip, top = unit // units * piece, unit % units * tall
         stop, bottom = min(strip + piece, all_columns), min(top + tall, all_rows)
-        if 0 < all_columns <= block + 1 - width:
+        if 0 < all_columns <= min(block + 1 - width, block - 1):
             # A block of its own for each few of such short rows would be mostly empty.
             rows = bottom - top
             _image_sides(image, weights, out, work, base, top, 0, rows, all_columns, shapes, y0, x0, code_y, code_x, cval)

@@ -23,6 +23,7 @@ from footprint.kernels.convolve.contract import (
     SPAN,
     TALL_ROUND,
     TAP_ROWS,
+    THIN,
     THIN_LONG,
     is_thin,
     thin_axis,
@@ -252,6 +253,9 @@ def goes_thin(taps: Lengths, made: Lengths, order: int, itemsize: int) -> bool:
     """Whether lines of the columns take less time than rows do, which may be said of every part anew."""
     (planes, rows, columns), along = made, thin_axis(made)
     if not is_thin(taps, made) or (order == ROW and taps[2] >= (FEW_WHOLE + 1) * BYTES // itemsize):
+        return False
+    if columns * itemsize > THIN * 4:
+        # Rows fill a block.
         return False
     if along == 0 and taps[0] == 1 and columns > _COLUMNS:
         return False

@@ -198,6 +198,9 @@ def _local(mask, labels, firsts, connectivity) -> int:
     height, width = mask.shape
     if mask.size == 0:
         return 0
+    if width == 1:
+        # As a row, of which 64 pixels are taken at once.
+        height, width = 1, height
     flat, bytes_of, reach = labels.reshape(-1), mask.reshape(-1), int(connectivity == 8)
     if few(mask.size * TOUCH):
         return _alone(flat, bytes_of, width, height, reach)

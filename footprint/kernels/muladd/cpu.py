@@ -7,10 +7,12 @@ import math
 import numpy as np
 from numba import prange
 
-from footprint.kernels.common.few import TOUCH, few
+from footprint.kernels.common.few import STREAM, few
 from footprint.kernels.common.jit import plain
 
 PIECE = 1 << 14
+SHORT = 1 << 10
+"""Rows of fewer elements are taken as one where they lie one behind the other: each costs a call."""
 
 
 @plain(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
@@ -65,9 +67,19 @@ def muladd(
 ) -> None:
     """Combine two regions; see ``footprint.kernels.muladd.contract``."""
     kind, count = dst.dtype.type, dst.shape if count is None else count
+    for _ in range(2 if count[2] < SHORT < math.prod(count) else 0):
+        steps, starts = (dst_step, other_step), (dst_start, other_start)
+        if not count[2] == dst.shape[2] == other.shape[2] or any(step[1:] != (1, 1) for step in steps):
+            break
+        # Rows that lie one behind the other, in both, are one.
+        n, rows = count[2], count[1]
+        dst, other = (one.reshape(1, one.shape[0], -1) for one in (dst, other))
+        dst_start, other_start = ((0, start[0], start[1] * n) for start in starts)
+        dst_step, other_step = ((1, step[0], 1) for step in steps)
+        count = (1, count[0], rows * n)
     numbers = kind(a), kind(b), dst_start, dst_step, other_start, other_step, count
     units = count[0] * count[1] * -(-count[2] // PIECE)
-    if few(math.prod(count) * TOUCH):
+    if few(math.prod(count) * STREAM):
         _muladd(dst, other, *numbers, 0, units)
     else:
         _share_muladd(dst, other, *numbers, units)

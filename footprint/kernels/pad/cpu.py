@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba import get_num_threads, prange
 
-from footprint.kernels.common.few import TOUCH, few
+from footprint.kernels.common.few import STREAM, TOUCH, few
 from footprint.kernels.common.jit import plain
 from footprint.kernels.pad.contract import AT, LISTED
 from footprint.kernels.pad.cpu_gather import PIECE, THIN, copy, gather, run_of, share_gather, share_thin, thin
@@ -50,7 +50,7 @@ def pad(image: np.ndarray, out: np.ndarray, *lists: np.ndarray, fill: float = 0.
         alone, together = gather, share_gather
         numbers += (run_of(x, columns, out.shape[2]), value)
         units = out.shape[0] * out.shape[1] * -(-out.shape[2] // PIECE)
-    if few(out.size * TOUCH):
+    if few(out.size * STREAM):
         alone(*numbers, 0, units)
     else:
         together(*numbers, units, get_num_threads())
@@ -83,7 +83,7 @@ def _share_ramp(out, lo, hi, left, right, flat, integer, units):
 
 def _fill_sides(out, *numbers):
     units = out.shape[0] * (out.shape[1] - numbers[1] + numbers[0])
-    if few(out.size * TOUCH):
+    if few(out.size * STREAM):
         _ramp(out, *numbers, 0, units)
     else:
         _share_ramp(out, *numbers, units)
@@ -139,7 +139,7 @@ def _share_odd(out, lo, hi, repeat, units):
 def odd(out: np.ndarray, *, lo: int, hi: int, repeat: bool) -> None:
     """Fill one axis with its point reflections about its ends, as often as it takes; the axis is longer than one."""
     units = out.shape[0] * (out.shape[1] - hi + lo)
-    if few(out.size * TOUCH):
+    if few(out.size * STREAM):
         _odd(out, lo, hi, repeat, 0, units)
     else:
         _share_odd(out, lo, hi, repeat, units)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from footprint.kernels.common.few import TOUCH, few
+from footprint.kernels.common.few import STREAM, TOUCH, few
 from footprint.kernels.common.jit import njit
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
 
@@ -51,15 +51,18 @@ def _least(dtype: np.dtype, level: float, background: float) -> int:
 def threshold(image, mask, *, level, background) -> None:
     """See `footprint.kernels.threshold.contract`."""
     values, marks = image.reshape(-1), mask.reshape(-1)
-    if few(values.size * TOUCH):
-        _threshold(values, marks, level, background, 0, values.size)
-    elif values.dtype.kind in "iu" and values.itemsize < 8:
+    small = few(values.size * STREAM)
+    if values.dtype.kind in "iu" and values.itemsize < 8 and not few(values.size * TOUCH):
         # Small integers are compared as many at a time as a vector holds, which numbers of eight bytes are not.
         least = _least(values.dtype, float(level), float(background))
         if least > np.iinfo(values.dtype).max:
             marks.fill(0)
+        elif small:
+            _at_least(values, marks, values.dtype.type(least), 0, values.size)
         else:
             _share_least(values, marks, values.dtype.type(least))
+    elif small:
+        _threshold(values, marks, level, background, 0, values.size)
     else:
         _share_threshold(values, marks, level, background)
 
