@@ -42,16 +42,16 @@ def test_shapes(shape, device, rng):
     ("target", "source"),
     [
         (None, None),
-        ((S(3, 43),), (S(0, 40),)),
-        ((S(3, 43), S(2, 7)), (S(9, 49), S(1, 6))),
-        ((S(3, 43, 2),), (S(20, 40),)),
-        ((S(0, 40), S(None, None, -1)), (S(5, 45),)),
-        ((S(0, 40), S(1, 7), S(0, 2)), (S(10, 50), S(2, 8), S(1, 3))),
+        ((S(3, 243),), (S(0, 240),)),
+        ((S(3, 243), S(2, 7)), (S(9, 249), S(1, 6))),
+        ((S(3, 243, 2),), (S(20, 140),)),
+        ((S(0, 240), S(None, None, -1)), (S(5, 245),)),
+        ((S(0, 240), S(1, 7), S(0, 2)), (S(10, 250), S(2, 8), S(1, 3))),
     ],
 )
 def test_short_rows_that_lie_one_behind_the_other(target, source, rng):
     """They are taken as one where they do so in both arrays, and nowhere else."""
-    dst, other = rng.standard_normal((60, 9, 3), "f4"), rng.standard_normal((60, 9, 3), "f4")
+    dst, other = rng.standard_normal((260, 9, 3), "f4"), rng.standard_normal((260, 9, 3), "f4")
     want = reference(dst, other, 2.0, 3.0, target or ..., source or ...)
     fp.muladd(dst, other, 2, 3, dst_region=target, other_region=source, device="cpu")
     np.testing.assert_allclose(dst, want, rtol=1e-5, atol=1e-5)
