@@ -206,7 +206,7 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/convolve/cpu_thin.py",
-        "if columns * itemsize > THIN * 4:",
+        "if columns * itemsize > THIN[1] * 4:",
         "if columns > 32:",
         ("tests/unit/test_thin_lines.py::test_rows_of_less_than_a_block_go_by_their_columns",),
         "images of 33 to 63 columns are copied for every few rows",

@@ -62,8 +62,9 @@ TALL_STRIP, TALL_ROWS = 2 * BLOCK, (128, 2048)
 """Columns of such a strip, and rows of outputs that it serves: as many as the mask has, but so many at least and at most."""
 TALL_HELD, TALL_ROUND = 128, 2 * CHAIN
 """Rows of a block's sums that are held at once, and most weights that go by before they are added up."""
-THIN, THIN_LONG, THIN_ROOM = BLOCK - 1, (128, 512), 1 << 16
-"""Most columns of an image of which lines are made, outputs of a line at least and at most, and elements that some lines have."""
+THIN, THIN_LONG, THIN_ROOM = (32, BLOCK - 1), (128, 512), 1 << 16
+"""Most columns of an image of which lines are made, and of one that has the longest lines; outputs of a line at least and at most,
+and elements that some lines have."""
 THIN_PLANE = 512
 """Most outputs of a plane where lines go through planes: columns of larger ones lie too far apart."""
 UNROLLED = 63
@@ -132,7 +133,7 @@ def thin_axis(made: tuple[int, int, int]) -> int:
 def is_thin(taps: tuple[int, int, int], made: tuple[int, int, int]) -> bool:
     """Whether lines are made of the columns of an image or volume with outputs so ``made``, if it is long enough."""
     along = thin_axis(made)
-    return (along == 1 or made[1] * made[2] <= THIN_PLANE) and _has_room(taps, made[2], along)
+    return (along == 1 or made[1] * made[2] <= THIN_PLANE) and _has_room(taps, made, along)
 
 
 def thin_places(taps: tuple[int, int, int], made: tuple[int, int, int], along: int) -> tuple[int, int]:
@@ -150,7 +151,7 @@ def thin_room(taps: tuple[int, int, int], made: tuple[int, int, int]) -> int:
     """Elements of a thread's workspace for lines, their sums, a group's and what totals lost; no part of an image needs more."""
     size, (planes, rows, columns) = 0, made
     for along in (0, 1):
-        if _has_room(taps, columns, along) and (along == 1 or planes > 1):
+        if _has_room(taps, made, along) and (along == 1 or planes > 1):
             (need, deep), few = _turned(taps, along), THIN_LONG[0] // 2
             # As `thin_axis` has it, down few rows only where planes are fewer, and through planes only where rows are.
             others = planes if along == 1 and rows >= few else min(planes, rows, few)
@@ -171,9 +172,10 @@ def _least_lines(taps: tuple[int, int, int], columns: int, along: int) -> int:
     return (THIN_LONG[0] + need - 1) * deep * (columns + taps[2] - 1)
 
 
-def _has_room(taps: tuple[int, int, int], columns: int, along: int) -> bool:
-    """Whether a cache can hold these."""
-    return 0 < columns <= THIN and _least_lines(taps, columns, along) <= 2 * THIN_ROOM
+def _has_room(taps: tuple[int, int, int], made: tuple[int, int, int], along: int) -> bool:
+    """Whether a cache can hold these; wider lines take so much room that small budgets would not do."""
+    columns = made[2]
+    return 0 < columns <= THIN[made[along] >= THIN_LONG[1]] and _least_lines(taps, columns, along) <= 2 * THIN_ROOM
 
 
 def line_piece(columns: int) -> int:

@@ -254,7 +254,7 @@ def goes_thin(taps: Lengths, made: Lengths, order: int, itemsize: int) -> bool:
     (planes, rows, columns), along = made, thin_axis(made)
     if not is_thin(taps, made) or (order == ROW and taps[2] >= (FEW_WHOLE + 1) * BYTES // itemsize):
         return False
-    if columns * itemsize > THIN * 4:
+    if columns * itemsize > THIN[1] * 4:
         # Rows fill a block.
         return False
     if along == 0 and taps[0] == 1 and columns > _COLUMNS:
