@@ -14,10 +14,10 @@ import numpy as np
 from footprint.api._arrays import Array, described
 from footprint.api._call import Face, Stream
 from footprint.api._counts import Tally
+from footprint.api._lit import check_flats
 from footprint.api._tomo import angles_of, numbers
 from footprint.dtypes import read_dtype
-from footprint.errors import ArgumentError, FormatError, ShapeError, flag, warn
-from footprint.kernels.flat.contract import DEAD
+from footprint.errors import ArgumentError, ShapeError, flag, warn
 from footprint.ops.base import Table
 from footprint.ops.flatfield import Flat, check_shifts
 from footprint.plan.faces import Filler, Region
@@ -37,8 +37,6 @@ _BORDER = 32
 _NEGATIVE = 0.05
 # Transmissions above this are brighter than the open beam by more than noise.
 _BRIGHT = 2.0
-# Share of the flats' pixels that may be saturated where none is good.
-_SATURATED = 0.05
 
 
 @dataclass(frozen=True)
@@ -238,20 +236,7 @@ class ScanJob:
 
     def check_flats(self, step: int) -> None:
         """Raise FormatError where no pixel's flat is above its dark; reads ``step`` rows at a time, until one is."""
-        if not self.scan.n_flats:
-            return
-        full = 0.0
-        for at in range(self.start, self.stop, max(step, 1)):
-            rows = slice(at, min(at + step, self.stop))
-            dark, flats = self._dark(rows), self.scan.flat_means(rows)
-            if (flats - dark > DEAD * np.abs(dark)).any():
-                return
-            full = max(full, float(np.isnan(flats).mean()))
-        path = getattr(self.scan, "path", "the scan")
-        if full > _SATURATED and np.isfinite(self.flat.ceiling):
-            found = f"its flats are saturated ({self.flat.ceiling:g} and more) wherever they are brighter than its darks"
-            raise FormatError(path, found, "give saturation='none' to take them as they are, or another number")
-        raise FormatError(path, "its flats are nowhere brighter than its darks (all zero?)", "give others with flats=FILE")
+        check_flats(self, step)
 
 
 def means_bytes(scan: Any, n_rows: int) -> int:

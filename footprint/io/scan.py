@@ -33,6 +33,8 @@ class Scan:
         Metres, metres, keV, "Full" or "Half"; None where the file does not say.
     n_flats, n_darks
         How many there are, 0 for none.
+    flats_path, darks_path
+        Where they are from, for errors; the scan's own where there are none.
     times, flat_times, dark_times
         Frame number at which each projection, flat and dark was taken.
     flat_reduction, dark_reduction
@@ -77,6 +79,9 @@ class Scan:
         self.flat_times = parts.flats.time if parts.flats else np.zeros(0)
         self.dark_times = parts.darks.time if parts.darks else np.zeros(0)
         self.n_flats, self.n_darks = len(self.flat_times), len(self.dark_times)
+        self.flats_path, self.darks_path = (
+            parts.path if group is None or group.frames is frames else group.frames.path for group in (parts.flats, parts.darks)
+        )
 
     def __repr__(self) -> str:
         size = f"{self.n_angles} projections of {self.n_z} x {self.n_x} {self.dtype}"

@@ -31,4 +31,18 @@ MUTANTS = [
         ("tests/unit/test_hints.py::test_a_number_of_threads_that_is_none_is_refused",),
         "no threads at all are asked for",
     ),
+    Mutant(
+        "footprint/api/_lit.py",
+        " or _unknown(job.scan, job.start):",
+        ":",
+        ("tests/unit/test_bad_pixels.py::test_flats_and_darks_that_tell_nothing_are_refused_by_the_name_of_their_file",),
+        "flats of NaN are said to be saturated",
+    ),
+    Mutant(
+        "footprint/io/scan.py",
+        "parts.path if group is None or group.frames is frames else group.frames.path",
+        "parts.path",
+        ("tests/unit/test_bad_pixels.py::test_flats_and_darks_that_tell_nothing_are_refused_by_the_name_of_their_file",),
+        "the scan is blamed for another file's flats",
+    ),
 ]

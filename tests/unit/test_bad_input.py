@@ -105,7 +105,7 @@ _RECONSTRUCT_OPTIONS = {
     "flats-missing": ("--flats absent.tif", "absent.tif no such file"),
     "darks-missing": ("--darks absent.tif", "absent.tif no such file"),
     "flats-size": ("--flats small-flats.npy", f"small-flats.npy {N_X - 1} {N_X}"),
-    "flats-zero": ("--flats zero-flats.npy", "flats"),
+    "flats-zero": ("--flats zero-flats.npy", "zero-flats.npy: its flats scan.nx"),
     "angles-missing": ("--angles absent.txt", "absent.txt no such file"),
     "angles-count": ("--angles few-angles.txt", f"few-angles.txt {FEW} {N_ANGLES}"),
     "angles-nan": ("--angles nan-angles.txt", "nan-angles.txt NaN"),

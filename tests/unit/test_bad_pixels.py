@@ -42,7 +42,7 @@ def scans(tmp_path_factory):
 
 def volume(path, **options):
     found = []
-    with fp.open_scan(path, **{name: options.pop(name) for name in ("saturation",) if name in options}) as scan:
+    with fp.open_scan(path, **{name: options.pop(name) for name in ("saturation", "flats", "darks") if name in options}) as scan:
         scan = fp.select(scan, binning=options.pop("binning", 1))
         result = fp.reconstruct(scan, center=scan.own_axis((48 - 1) / 2 + 3.7), device="cpu", on_counts=found.append, **options)
     return result, found[0]
@@ -76,6 +76,33 @@ def test_much_of_it_is_warned_of_and_flats_that_are_nothing_else_are_refused(sca
         volume(scans / "many.nx", saturation="none")
     with pytest.raises(fp.FormatError, match="its flats are saturated"):
         volume(scans / "good.nx", saturation=150)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("flats", np.nan, "{flats}: its flats are NaN; give others with flats=FILE"),
+        ("darks", np.nan, "{darks}: its darks are NaN; give others with darks=FILE"),
+        ("flats", 0, "{flats}: its flats are nowhere brighter than the darks of {scan} (all zero?)"),
+        ("darks", 60000, "{scan}: its flats are nowhere brighter than the darks of {darks} (all zero?)"),
+    ],
+)
+@pytest.mark.parametrize("how", [{}, {"saturation": "none"}, {"binning": 2}], ids=["auto", "none", "binned"])
+def test_flats_and_darks_that_tell_nothing_are_refused_by_the_name_of_their_file(scans, tmp_path, name, value, words, how):
+    """Flats that were NaN as they are stored were said to be saturated, and it was the scan that was named."""
+    path, scan = tmp_path / f"{name}.npy", scans / "good.nx"
+    np.save(path, np.full((2, 4, 48), value, np.float32))
+    with pytest.raises(fp.FormatError) as caught:
+        volume(scan, **{name: path}, **how)
+    assert str(caught.value).startswith(words.format(scan=scan, flats=path, darks=path))
+
+
+def test_flats_that_are_nan_where_they_are_bright(scans, tmp_path):
+    flats = np.full((2, 4, 48), np.nan, np.float32)
+    flats[:, :, ::2] = 0
+    np.save(tmp_path / "f.npy", flats)
+    with pytest.raises(fp.FormatError, match=r"f\.npy: its flats are NaN wherever they are brighter than the darks of "):
+        volume(scans / "good.nx", flats=tmp_path / "f.npy")
 
 
 def test_the_shell_tells(scans, tmp_path, monkeypatch):
