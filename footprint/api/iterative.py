@@ -336,7 +336,7 @@ class Iterated(NamedTuple):
 def _reconstructed(sinogram: Any, angles: Any, how: Iterated, out: Any, memory: Memory, device: str) -> Any:
     shape = shape_of(sinogram, "sinogram")
     op = _op(shape, angles, how, "sinogram")
-    say_of_axis(op.geometry.checked(), widened=False)
+    say_of_axis(op.geometry.checked().check_shifts(), widened=False)
     return on_stack(how.method, "sinogram", sinogram, op, out, memory, device)
 
 

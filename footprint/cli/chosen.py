@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from footprint.cli.excluded import excluded
-from footprint.errors import ArgumentError, warn
+from footprint.errors import ArgumentError, FormatError, warn
 
 if TYPE_CHECKING:
     from footprint.api.select import Selected
@@ -119,9 +119,31 @@ def shifts_in(source: Any, shifts: Any) -> Any:
     return some.of(shifts) / some.binning if some is not None else shifts
 
 
-def axis_shifts_in(source: Any, shifts: Any) -> Any:
-    """How far the axis of every projection is off, as that of what is taken: a flip turns the direction round."""
+def axis_shifts_in(source: Any, path: str, center: Any) -> Any:
+    """How far the axis of every projection is off ``center``, as that of what is taken: a flip turns the direction round."""
+    from footprint.io.shifts import read_shifts
+
+    shifts = read_shifts(path, detector_of(source)[0])
+    _check_axes(source, path, shifts, center)
     return shifts_in(source, shifts) * sign_of(source)
+
+
+def _check_axes(source: Any, path: str, shifts: Any, center: Any) -> None:
+    """Raise where a shift puts the axis farther off the detector than it may be, wherever a search may find it."""
+    from footprint.ops.backproject import limits_of_axis
+
+    some = selection(source)
+    n_x = source.n_x if some is None else some.whole[2]
+    low, high, wanted = limits_of_axis(n_x)
+    if isinstance(center, str):
+        first, last = n_x - 0.5, -0.5
+    else:
+        given = [float(value) for value in center.values] if hasattr(center, "values") else [float(to_detector(source, center))]
+        # An axis that lies too far off by itself is refused by its own name.
+        first, last = max(min(given), low), min(max(given), high)
+    for number, shift in enumerate(shifts):
+        if not low - first <= shift <= high - last:
+            raise FormatError(path, f"its shift number {number} is {shift:g} pixels, wanted the axis {wanted}")
 
 
 def centimetres(text: str) -> float:

@@ -330,7 +330,7 @@ def _arguments(source: Any, options: dict[str, Any]) -> dict[str, Any]:
     if job["shifts"] is not None:
         job["shifts"] = shifts_in(source, read_shifts(job["shifts"], detector_of(source)[0]))
     if job["axis_shifts"] is not None:
-        job["axis_shifts"] = axis_shifts_in(source, read_shifts(job["axis_shifts"], detector_of(source)[0]))
+        job["axis_shifts"] = axis_shifts_in(source, job["axis_shifts"], job["center"])
     job["steps"] = steps_of(source, job)
     job["iterations"] = ITERATIONS.get(job["method"]) if job["iterations"] is None else job["iterations"]
     return job

@@ -82,6 +82,12 @@ def check_pixels(name: str, shifts: np.ndarray, n_angles: int) -> None:
         raise ArgumentError(name, f"{shifts[bad[0]]} at projection {bad[0]}{more}", "finite pixels")
 
 
+def limits_of_axis(n_x: int) -> tuple[float, float, str]:
+    """Between which positions the axis of a detector of so many pixels may lie, and that in words."""
+    low, high = -0.5 - n_x, 2 * n_x - 0.5
+    return low, high, f"at most {counted(n_x, 'pixels')}, the detector's width, off either end of it: {low:.6g} to {high:.6g}"
+
+
 # Lengths that slices of float32 are divided by and stay what they are.
 _FINEST, _COARSEST = 1e-30, 1e30
 
@@ -161,12 +167,21 @@ class Geometry:
         if shifts is not None:
             check_pixels("axis_shifts", np.asarray(shifts), len(angles))
         lowest, highest = (self.center + end for end in self.ends)
-        low, high = -0.5 - self.n_x, 2 * self.n_x - 0.5
+        low, high, wanted = limits_of_axis(self.n_x)
         # Of NaN both comparisons are false.
         if not (low <= lowest and highest <= high):
             found = f"{lowest:.6g}" if lowest == highest or np.isnan(lowest) else f"positions from {lowest:.6g} to {highest:.6g}"
-            wanted = f"at most {counted(self.n_x, 'pixels')}, the detector's width, off either end of it: {low:.6g} to {high:.6g}"
             raise ArgumentError("center", found, wanted)
+        return self
+
+    def check_shifts(self) -> Geometry:
+        """Raise where the axis of some projection lies farther off the detector than any axis may: it would see nothing."""
+        if self.axis_shifts is not None:
+            shifts, (low, high, wanted) = np.asarray(self.axis_shifts), limits_of_axis(self.n_x)
+            least, most = (self.center + end for end in self.ends)
+            far = np.flatnonzero((least + shifts < low) | (most + shifts > high))
+            if far.size:
+                raise ArgumentError("axis_shifts", f"{shifts[far[0]]:g} at projection {far[0]}", f"the axis {wanted}")
         return self
 
     def check_circle(self, circle: bool) -> None:

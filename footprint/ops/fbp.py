@@ -202,7 +202,7 @@ def _checked(fbp: Fbp, sino: ArraySpec) -> tuple[ArraySpec, ...]:
         raise ArgumentError("interpolation", "'sinc'", "'linear' with method='direct'", "give method='fourier' for 'sinc'")
     check_length(fbp.pixel_size)
     fbp.ramp.gains(fbp.n_x)
-    fbp.geometry.checked().check_circle(fbp.circle)
+    fbp.geometry.checked().check_shifts().check_circle(fbp.circle)
     if fbp.method == "fourier":
         check_reach(fbp.geometry)
     (slices,) = Backproject(fbp.geometry).out_specs(sino)

@@ -77,7 +77,7 @@ class Iterative(Op):
         if len(sino.shape) != 3 or sino.shape[2:] != (self.geometry.n_x,):
             raise ShapeError("sinogram", f"shape {sino.shape}", f"(n_z, n_angles, {self.geometry.n_x})")
         (slices,) = Backproject(self.geometry).out_specs(sino)
-        self.geometry.check_circle(self.circle and not self.turn)
+        self.geometry.check_shifts().check_circle(self.circle and not self.turn)
         return (slices.named("zy."),)
 
     def placed(self, first: int) -> Iterative:

@@ -45,4 +45,18 @@ MUTANTS = [
         ("tests/unit/test_bad_pixels.py::test_flats_and_darks_that_tell_nothing_are_refused_by_the_name_of_their_file",),
         "the scan is blamed for another file's flats",
     ),
+    Mutant(
+        "footprint/ops/fbp.py",
+        "checked().check_shifts().check_circle",
+        "checked().check_circle",
+        ("tests/backend/test_fbp.py::test_shifts_are_refused_where_an_axis_would_be",),
+        "shifts that leave nothing of a volume are taken",
+    ),
+    Mutant(
+        "footprint/cli/chosen.py",
+        "low - first <= shift <= high - last",
+        "low <= shift <= high",
+        ("tests/unit/test_cli_chosen.py::test_shifts_may_put_the_axis_as_far_off_as_it_may_lie",),
+        "shifts are taken for positions of the axis",
+    ),
 ]

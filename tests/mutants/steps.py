@@ -68,8 +68,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/ops/backproject.py",
-        "low, high = -0.5 - self.n_x, 2 * self.n_x - 0.5",
-        "low, high = -0.5, self.n_x - 0.5",
+        "low, high = -0.5 - n_x, 2 * n_x - 0.5",
+        "low, high = -0.5, n_x - 0.5",
         ("tests/backend/test_iterative.py::test_an_axis_off_the_detector",),
         "an axis off the detector is refused",
     ),

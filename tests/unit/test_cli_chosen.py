@@ -98,6 +98,26 @@ def test_what_is_given_is_what_the_library_is_given(said, truth, tmp_path):
     np.testing.assert_array_equal(values[1], want[0])
 
 
+@pytest.mark.parametrize("center", ["auto", "35", "try:34:36:1"])
+@pytest.mark.parametrize("taken", ["", "--binning 2 --flip", "--every 3:1"])
+def test_shifts_that_put_the_axis_too_far_off_the_detector_are_refused(said, tmp_path, center, taken):
+    """They made volumes of zeros. A search may find the axis anywhere on the detector."""
+    for at, shift in ((40, 1e9), (7, -2 * N_X - 1)):
+        np.savetxt(tmp_path / "far.txt", np.where(np.arange(N_ANGLES) == at, shift, 0))
+        refused = said(f"-o v.h5 --center {center} {taken} --axis-shifts far.txt", code=1).exception
+        assert isinstance(refused, fp.FormatError)
+        words = f"far.txt: its shift number {at} is {shift:g} pixels, wanted the axis at most 64 pixels"
+        assert words in str(refused) and "-64.5 to 127.5" in str(refused)
+    assert not list(tmp_path.glob("v.*"))
+
+
+def test_shifts_may_put_the_axis_as_far_off_as_it_may_lie(said, tmp_path):
+    how = "-o v.h5 --overwrite --rows 4:5 --center 35 --axis-shifts s.txt"
+    for shift, code in ((127.5 - 35, 0), (127.6 - 35, 1), (-64.5 - 35, 0), (-64.6 - 35, 1)):
+        np.savetxt(tmp_path / "s.txt", np.full(N_ANGLES, shift))
+        said(how, code)
+
+
 def test_the_search_is_drawn_and_said_in_pixels_of_the_detector(said, truth):
     report = said("-o v.h5 --binning 2 --center vo --axis-png a.png")
     with fp.open_scan(truth.path) as scan:
