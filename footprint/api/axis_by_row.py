@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from footprint.api._arrays import Memory
-from footprint.api.rotation_axis import Search, by_name, per_slice, rotation_axis, searched
+from footprint.api.rotation_axis import Search, axis_of, by_name, per_slice, searched
 from footprint.errors import ArgumentError, FormatError, warn
 
 # Places over the detector's height where the axis is searched, and degrees that it may lean for them to be searched narrowly.
@@ -139,7 +139,7 @@ def by_row(scan: Any, order: int, search: tuple[float, float] | None, how: dict[
 
 def axis_found(scan: Any, center: Any, **how: Any) -> float | np.ndarray:
     """The axis that ``center`` asks to be searched: one, or one for every row of the detector."""
-    return axis_by_row(scan, **how).centers if per_slice(center) else rotation_axis(scan, **how).center
+    return axis_by_row(scan, **how).centers if per_slice(center) else axis_of(scan, **how).center
 
 
 def _near(scan: Any, search: Any, how: dict[str, Any]) -> tuple[float, float] | None:

@@ -135,19 +135,26 @@ def rotation_axis(
     True
     """
     task = Search.of(scan, rows, search, method=method, i0=i0, log=log, memory=memory)
+    fix = f"look elsewhere with search=(lo, hi), pixels from 0 to {scan.shape[2] - 1}, or try another method"
+    return _judged(task, "method", fix)
+
+
+def axis_of(scan: Any, **how: Any) -> Axis:
+    """The same, for a reconstruction whose ``center`` asks for it."""
+    task = Search.of(scan, None, how.pop("search", None), **how)
+    return _judged(task, "center", "give the axis as a number" + _may_be_half(scan))
+
+
+def _judged(task: Search, name: str, fix: str) -> Axis:
+    """The axis of a search; whoever asked for it by the argument ``name`` is told what to do where there is none."""
     axis, against = searched(task)
     if not math.isfinite(axis.center):
-        raise _not_found(task)
-    _judge(axis, task.op.doubtful, against, _may_be_half(scan))
+        # Opposites agree nowhere: nothing is seen in them, or the axis is not where it was looked for.
+        first, last = task.op.first / 2, (task.op.first + task.op.count - 1) / 2
+        wanted = f"opposite projections that agree somewhere from pixel {first:g} to {last:g}"
+        raise ArgumentError(name, f"a search by {task.method}", wanted, fix)
+    _judge(axis, task.op.doubtful, against, _may_be_half(task.job.scan))
     return axis
-
-
-def _not_found(task: Search) -> ArgumentError:
-    """Opposites agree nowhere: nothing is seen in them, or the axis is not where it was looked for."""
-    first, last = task.op.first / 2, (task.op.first + task.op.count - 1) / 2
-    fix = "give the axis as a number" + _may_be_half(task.job.scan)
-    wanted = f"opposite projections that agree somewhere from pixel {first:g} to {last:g}"
-    return ArgumentError("center", f"a search by {task.method}", wanted, fix)
 
 
 def _may_be_half(scan: Any) -> str:

@@ -53,7 +53,7 @@ class Found:
 def find_axis(source: Any, job: dict[str, Any], half: bool, memory: int | None) -> Found:
     """The axis, searched where it is not given; the job has it then."""
     from footprint.api._half import search_of
-    from footprint.api.rotation_axis import per_slice, rotation_axis, searches
+    from footprint.api.rotation_axis import axis_of, per_slice, searches
 
     method = searches(job["center"])
     if method is None:
@@ -62,7 +62,7 @@ def find_axis(source: Any, job: dict[str, Any], half: bool, memory: int | None) 
     how = {"method": method, "search": search_of(half, source.n_x), "i0": job["i0"], "log": job["log"], "memory": memory}
     if per_slice(job["center"]):
         return _by_row(source, job, how)
-    axis = rotation_axis(source, **how)
+    axis = axis_of(source, **how)
     job["center"] = axis.center
     apart, axis = axis_apart(source, axis.center), axis_out(source, axis)
     figures = {"center": axis.center, "center_method": method, "center_score": axis.score, "center_spread": axis.spread}

@@ -111,7 +111,7 @@ def test_noise_is_said_to_be_doubtful(rng):
         ({"raw": np.full((20, 2, 30), 7, "u2"), "method": "sliding-window"}, "by sliding-window, wanted"),
         (
             {"raw": np.full((20, 2, 30), 7, "u2"), "angles": np.arange(20) * np.pi / 10},
-            "from pixel 6.5 to 22.5; give the axis as a number, or half_acquisition=True if it lies near an end",
+            "from pixel 6.5 to 22.5; look elsewhere with search=(lo, hi), pixels from 0 to 29, or try another method",
         ),
         ({"raw": np.full((20, 2, 3), 7, "u2")}, "at least 4 pixels"),
         ({"search": (20, 10)}, "first <= last"),
@@ -127,3 +127,14 @@ def test_bad_input_is_one_clear_sentence(rng, change, word):
     with pytest.raises(fp.FootprintError) as caught, warnings.catch_warnings():
         fp.rotation_axis(ArrayScan(raw, angles, flats), **change)
     assert word in str(caught.value)
+
+
+def test_each_verb_tells_of_arguments_that_it_takes():
+    """rotation_axis takes no axis and no half_acquisition=, reconstruct no range to search."""
+    scan = ArrayScan(np.full((20, 2, 30), 7, "f4"), np.arange(20) * np.pi / 10)
+    with pytest.raises(fp.ArgumentError, match=r"^method: got a search by overlap, .*; look elsewhere with search=") as caught:
+        fp.rotation_axis(scan, method="overlap", log=False)
+    assert "half_acq" not in str(caught.value) and "as a number" not in str(caught.value)
+    words = r"^center: got a search by overlap, .* give the axis as a number, or half_acquisition=True if it lies near an end"
+    with pytest.raises(fp.ArgumentError, match=words):
+        fp.reconstruct(scan, center="overlap", log=False, device="cpu")
