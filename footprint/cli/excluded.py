@@ -71,7 +71,8 @@ def _between(first: float, last: float, text: str, scan: Any) -> list[int]:
 
     if not (first <= last and np.isfinite(last - first)):
         raise ArgumentError("exclude", repr(f"degrees={text}"), "degrees=A:B, A not above B")
-    inside = np.mod(_degrees(scan) - first + _END, 360) <= last - first + 2 * _END
+    own = _degrees(scan)
+    inside = (own >= first - _END) & (own <= last + _END)
     if not inside.any():
         raise ArgumentError("exclude", repr(f"degrees={text}"), f"a range with projections in it; {_ends(scan)}")
     return [int(number) for number in np.flatnonzero(inside)]
@@ -87,7 +88,7 @@ def _of_angles(path: str, scan: Any) -> list[int]:
     gaps = np.diff(np.sort(own))
     step = float(np.median(gaps[gaps > 0])) if (gaps > 0).any() else 1.0
     for angle in read_numbers(path, "angles"):
-        away = np.abs(np.mod(own - angle + 180, 360) - 180)
+        away = np.abs(own - angle)
         number = int(away.argmin())
         if away[number] > step / 2:
             wanted = f"angles of projections; the nearest is at {own[number]:.6g}"

@@ -35,8 +35,14 @@ def unit_of(path: str, name: str, unit: str) -> str:
     return known or "deg"
 
 
-def turned(angles: np.ndarray, direction: str, offset: float) -> np.ndarray:
-    """Radians as they are meant: of a sample that turns the other way they count backwards; ``offset`` is in degrees."""
+def turned(angles: np.ndarray, direction: str, offset: float, filed: bool = False) -> np.ndarray:
+    """Radians as they are meant: of a sample that turns the other way they count backwards; ``offset`` is in degrees.
+
+    Of angles that a file holds, or whose unit was given, many whole turns are left out.
+    """
+    if filed and len(angles) and np.ptp(angles) > _LONGEST:
+        # They change nothing, but for the digits of the rest.
+        angles = np.mod(angles, 2 * np.pi)
     choose("direction", direction, DIRECTIONS)
     try:
         added = math.radians(float(offset))
@@ -114,12 +120,9 @@ def _judged(parts: ScanParts, where: str, values: np.ndarray, named: str, unit: 
     if unit is None and _UNITS[named] == _UNITS["deg"] and len(values) >= _MANY and span <= _SHORTEST:
         spanned = f"its {len(values)} angles span {span:.4g} degrees only, from {values.min():.4g} to {values.max():.4g}"
         parts.notes.append(f"{where}: {spanned}: are they radians? Give angle_unit=rad, or angle_unit=deg if they are degrees")
-    if np.ptp(radians) <= _LONGEST if len(values) else True:
-        return radians
-    if _UNITS[unit or named] == 1.0 and unit is None and where != "angles":
+    if len(values) and np.ptp(radians) > _LONGEST and _UNITS[unit or named] == 1.0 and unit is None and where != "angles":
         problem = f"its angles are declared to be in radians but span {span:.4g}, from {values.min():.4g} to {values.max():.4g}"
         raise FormatError(
             where, problem, "give angle_unit=deg if they are degrees, or angle_unit=rad if they count that many turns"
         )
-    # Whole turns change nothing, but for the digits of the rest.
-    return radians if where == "angles" and unit is None else np.mod(radians, 2 * np.pi)
+    return radians

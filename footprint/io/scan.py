@@ -28,7 +28,7 @@ class Scan:
     angles
         float64 radians, one per projection.
     stored_angles
-        The same before ``direction`` and ``angle_offset``, less whole turns where they come from a file.
+        The same before ``direction`` and ``angle_offset``, with all whole turns that a file counts.
     pixel_size, distance, energy, field_of_view
         Metres, metres, keV, "Full" or "Half"; None where the file does not say.
     n_flats, n_darks
@@ -365,7 +365,8 @@ def open_scan(
         with reading(parts.path):
             attach(parts, flats, darks)
             stored = resolve(parts, angles, angle_unit)
-            radians = turned(stored, direction, angle_offset)
+            filed = angle_unit is not None or angles is None or isinstance(angles, (str, os.PathLike))
+            radians = turned(stored, direction, angle_offset, filed)
             scan = Scan(parts, radians, flat_reduction, dark_reduction, current, saturation)
             scan.stored_angles = stored
             if scan.n_z == 0 or scan.n_x == 0:

@@ -59,4 +59,11 @@ MUTANTS = [
         ("tests/unit/test_cli_chosen.py::test_shifts_may_put_the_axis_as_far_off_as_it_may_lie",),
         "shifts are taken for positions of the axis",
     ),
+    Mutant(
+        "footprint/cli/excluded.py",
+        "own = _degrees(scan)\n    inside",
+        "own = np.mod(_degrees(scan), 360)\n    inside",
+        ("tests/unit/test_cli_chosen.py::test_angles_of_several_turns_are_those_of_the_file",),
+        "projections of all turns are left out for those of one",
+    ),
 ]

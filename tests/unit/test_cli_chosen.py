@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import footprint as fp
+from footprint.cli.excluded import excluded
 from footprint.io.phantom import write_scan
 from tests.unit.cli_files import shell
 
@@ -145,6 +146,8 @@ def test_the_search_is_drawn_and_said_in_pixels_of_the_detector(said, truth):
         ("--exclude-angles frames=absent.txt", "absent.txt: there is no such file"),
         ("--exclude-angles degrees=200:210", "a range with projections in it; they go from 0 to 177"),
         ("--exclude-angles degrees=9:3", "A not above B"),
+        ("--exclude-angles degrees=360:400", "a range with projections in it; they go from 0 to 177"),
+        ("--exclude-angles degrees=-360:-300", "a range with projections in it; they go from 0 to 177"),
         ("--binning 2 --rows 8:9", "rows that --binning 2 leaves, up to 8"),
     ],
 )
@@ -178,3 +181,20 @@ def test_projections_are_left_out_by_frame_and_by_angle(said, truth, tmp_path):
     ):
         refused = said(f"-o c.h5 {how} --exclude-angles {words}", code=1).exception
         assert isinstance(refused, fp.FootprintError) and wanted in str(refused), words
+
+
+def test_angles_of_several_turns_are_those_of_the_file(tmp_path):
+    """They were taken modulo 360: all turns were left out for one, and of a list the first turn's; 40 turns were counted from 0."""
+    (tmp_path / "list.txt").write_text("725\n362.5\n")
+    for last in (1080.0, 14400.0):
+        degrees = np.arange(0, last, 2.5)
+        np.savetxt(tmp_path / "angles.txt", degrees)
+        with fp.open_scan(
+            np.ones((len(degrees), 2, 8), "f4"), np.ones((1, 2, 8)), np.zeros((1, 2, 8)), tmp_path / "angles.txt"
+        ) as scan:
+            np.testing.assert_allclose(np.degrees(scan.stored_angles), degrees, rtol=0, atol=1e-9)
+            assert excluded("degrees=360:365", scan) == [144, 145, 146]
+            assert excluded("degrees=0:2", scan) == [0]
+            assert excluded(f"degrees={tmp_path / 'list.txt'}", scan) == [290, 145]
+            with pytest.raises(fp.ArgumentError, match="they go from 0 to"):
+                excluded(f"degrees={last}:{last + 90}", scan)
