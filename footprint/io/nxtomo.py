@@ -257,14 +257,15 @@ def quantity(
     except (FormatError, OSError, RuntimeError, ValueError, KeyError, TypeError):
         return None
     factor = table.get(written, table.get(written.rstrip("s")))
-    if not (np.abs(several - value) <= _SQUARE * np.abs(value)).all() and np.isfinite(several).all():
+    if np.isfinite(several).all() and not (np.abs(several - value) <= _SQUARE * np.abs(value)).all():
         notes.append(f"{dataset.name} has {len(several)} values, from {several.min():g} to {several.max():g} {written}: ignored")
         return None
     if factor is None:
         notes.append(f"{dataset.name} has the unknown unit {written!r}: ignored")
         return None
     scaled = value * factor
-    if not (np.isfinite(scaled) and scaled > 0):
+    if not within[0] > 0 and not (np.isfinite(scaled) and scaled > 0):
+        # A sample that lies at the detector, or a distance that nobody filled in.
         return None
     if not within[0] <= scaled <= within[1]:
         # Everything is divided by it: a unit that was left out or mistaken makes values a million times too small.

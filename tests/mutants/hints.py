@@ -66,4 +66,11 @@ MUTANTS = [
         ("tests/unit/test_cli_chosen.py::test_angles_of_several_turns_are_those_of_the_file",),
         "projections of all turns are left out for those of one",
     ),
+    Mutant(
+        "footprint/io/nxtomo.py",
+        "if not within[0] > 0 and not (",
+        "if not (",
+        ("tests/unit/test_io_quantities.py::test_a_pixel_size_in_another_unit_than_it_says_is_no_pixel_size",),
+        "pixels of 0 m are ignored without a word",
+    ),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from pathlib import Path
@@ -20,6 +21,10 @@ from tests.unit.io_files import nxtomo
         (6.5, None, "x_pixel_size is 6.5 m, the unit where none is written, which cannot be: ignored"),
         (6.5, "m", "x_pixel_size is 6.5 m, which cannot be: ignored"),
         (6.5e-6, "um", "x_pixel_size is 6.5e-06 um, which cannot be: ignored"),
+        (-1e-6, "m", "x_pixel_size is -1e-06 m, which cannot be: ignored"),
+        (0.0, "m", "x_pixel_size is 0 m, which cannot be: ignored"),
+        (math.nan, "m", "x_pixel_size is nan m, which cannot be: ignored"),
+        (math.inf, "m", "x_pixel_size is inf m, which cannot be: ignored"),
     ],
 )
 def test_a_pixel_size_in_another_unit_than_it_says_is_no_pixel_size(tmp_path: Path, value: float, unit: str, said: str) -> None:
