@@ -50,7 +50,8 @@ def check_models(fit: Fit | None, apart: float | None, residual: bool, saved: di
     kept = {name: value for name, value in saved.items() if value is not None}
     for name in (*(["residual"] if flag("residual", residual) else []), *(f"save_{name}" for name in kept)):
         if fit is None:
-            raise ArgumentError(name, "no fits", "fits to subtract from the image", "give fit='point' or 'gaussian'")
+            use = "sum, as that image is" if name == "save_model" else "subtract from the image"
+            raise ArgumentError(name, "no fits", f"fits to {use}", "give fit='gaussian' or fit='point'")
     if residual and apart is None:
         raise ArgumentError("residual", "islands that are not deblended", "deblending", "give deblend=True")
     return kept

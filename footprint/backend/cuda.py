@@ -24,7 +24,7 @@ from footprint.kernels.common.launch import A, Launch, W
 from footprint.kernels.common.load import text
 from footprint.kernels.common.table import program
 from footprint.spec import ArraySpec, Limits
-from footprint.units import format_bytes
+from footprint.units import counted, format_bytes
 
 # cudaMalloc's own alignment: slots then start where any vector load may.
 _ALIGN = 256
@@ -62,7 +62,7 @@ def _fixed(index: int) -> Limits:
     """What does not change while the process runs; the context's size is what starting it added to the device's use."""
     count = len(devices())
     if not 0 <= index < count:
-        raise BackendError(f"cuda:{index}", f"there are {count} CUDA devices", "choose one of " + ", ".join(devices()))
+        raise BackendError(f"cuda:{index}", f"found {counted(count, 'CUDA devices')}", "choose one of " + ", ".join(devices()))
     bus = runtime.deviceGetPCIBusId(index)
     before = nvml.used(bus)
     with cupy.cuda.Device(index):

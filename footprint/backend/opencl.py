@@ -28,7 +28,7 @@ from footprint.kernels.common.launch import A, Launch, W
 from footprint.kernels.common.load import text
 from footprint.kernels.common.table import program
 from footprint.spec import ArraySpec, Limits
-from footprint.units import format_bytes, kind_of
+from footprint.units import counted, format_bytes, kind_of
 
 # The largest vector of the language, long16: more is refused by PoCL, and no kernel text needs it.
 _ALIGN = 128
@@ -80,7 +80,8 @@ def _found() -> list[Any]:
 def _device(index: int) -> Any:
     found = _found()
     if not 0 <= index < len(found):
-        raise BackendError(f"opencl:{index}", f"there are {len(found)} OpenCL devices", "choose one of " + ", ".join(devices()))
+        few = counted(len(found), "OpenCL devices")
+        raise BackendError(f"opencl:{index}", f"found {few}", "choose one of " + ", ".join(devices()))
     return found[index]
 
 

@@ -64,7 +64,7 @@ class Cast:
 
 def cast_of(job: dict[str, Any]) -> Cast:
     """What the options say, taken out of the job."""
-    from footprint.api.value_range import PERCENTILES, checked_percentiles
+    from footprint.api.value_range import PERCENTILES
     from footprint.errors import choose
     from footprint.ops.quantize import DTYPES
 
@@ -82,7 +82,10 @@ def cast_of(job: dict[str, Any]) -> Cast:
     except ValueError:
         raise ArgumentError("--range", repr(text), _WANTED) from None
     if percent:
-        return Cast(dtype, percentiles=checked_percentiles((low, high)))
+        if not 0 <= low < high <= 100:
+            wanted = "A%:B%, percentiles from 0 to 100, the first below the second"
+            raise ArgumentError("--range", repr(text), wanted)
+        return Cast(dtype, percentiles=(low, high))
     if not low < high or abs(low) == float("inf") or high == float("inf"):
         raise ArgumentError("--range", repr(text), f"{_WANTED}, the first below the second")
     return Cast(dtype, (low, high))

@@ -157,6 +157,8 @@ def centimetres(text: str) -> float:
             size *= 100 * LENGTHS[unit]
     except (ValueError, KeyError):
         raise ArgumentError("--pixel-size", repr(text), "centimetres, a length such as 6.5um, auto or none") from None
+    if not 0 < size < math.inf:
+        raise ArgumentError("--pixel-size", repr(text), "a length above 0")
     if not unit and 1 <= size < math.inf:
         warn(f"a pixel of {size:g} cm: --pixel-size counts centimetres; give the unit, as {size:g}um")
     return size

@@ -99,7 +99,8 @@ _CALLED: dict[str, tuple[str, ...]] = {
 def _in_shell_words(sentence: str, names_argument: bool) -> str:
     """Arguments as the shell spells them: ``memory=9`` is ``--memory 9``, and ``min_area: got 0`` is ``--min-area: got 0``."""
     params = _command()[1].params
-    sentence = sentence.replace("footprint.try_axes(scan, centers)", "center=try:A:B:STEP")
+    sentence = sentence.replace("footprint.try_axes(scan, centers)", "center=try:A:B:STEP").replace("wanted None or ", "wanted ")
+    sentence = re.sub(r"wanted True, '(\w+)', or", r"wanted \1 or", sentence)
     known = {max(param.opts, key=len) for param in params}
     for param in params:
         option = max(param.opts, key=len)
@@ -113,6 +114,8 @@ def _in_shell_words(sentence: str, names_argument: bool) -> str:
             for off in param.secondary_opts[:1]:
                 sentence = sentence.replace(f"{param.name}=False", off).replace(f"{param.name}=True", option)
             sentence = re.sub(rf"\b{name}='([\w.:-]+)'", rf"{option} \1", sentence)
+            sentence = re.sub(rf"\b{name}=\[\.\.\.\]", f"{option} {(param.metavar or 'LIST').partition(',')[0]}", sentence)
+            sentence = re.sub(rf"\bleave {name} out\b", f"leave {option} out", sentence)
             sentence = re.sub(rf"\b{name}=(?=['\w])", f"{option} ", sentence)
             if names_argument:
                 sentence = re.sub(rf"^{name}: ", f"{option}: ", sentence)

@@ -111,6 +111,9 @@ def _phase(source: Any, options: dict[str, Any]) -> dict[str, Any] | None:
         if alone is not None:
             raise ArgumentError(alone, given[alone], "it together with --phase")
         return None
+    for option, value in (("--energy", energy), ("--distance", distance)):
+        if value is not None and not 0 < value < math.inf:
+            raise ArgumentError(option, f"{value:g}", "a number above 0")
     own = options.get("pixel_size")
     known = {
         "energy": source.energy if energy is None else energy,

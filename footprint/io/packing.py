@@ -46,7 +46,9 @@ def check_packing(
 ) -> None:
     """Raise where a volume of that name, and dtype where it is known, cannot be packed so."""
     kind = volume_kind(path)
-    choose("compression", compression, list(dict.fromkeys(name for names in COMPRESSIONS.values() for name in names)))
+    every = [name for names in COMPRESSIONS.values() for name in names]
+    if compression not in every:
+        choose("compression", compression, COMPRESSIONS.get(kind) or list(dict.fromkeys(every)))
     if compression not in COMPRESSIONS.get(kind, ("none",)):
         zarr, hdf5 = (", ".join(COMPRESSIONS[one][1:]) for one in ("zarr", "hdf5"))
         wanted = f"{zarr} with a volume called .zarr, {hdf5} with .h5"

@@ -187,10 +187,8 @@ class Geometry:
     def check_circle(self, circle: bool) -> None:
         """Raise where a circle is asked for and there is none: nothing would be left of the slices."""
         if circle and self.inside < 0:
-            fix = "leave it out"
-            raise ArgumentError(
-                "circle", True, "False where the axis is off the detector: no pixel was seen by all projections", fix
-            )
+            wanted = "one on it: no pixel was seen by all projections"
+            raise ArgumentError("circle", "an axis off the detector", wanted, "leave circle out")
 
     def placed(self, first: int) -> Geometry:
         """Of slices that begin with another of those the shifts are for."""

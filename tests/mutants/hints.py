@@ -73,4 +73,11 @@ MUTANTS = [
         ("tests/unit/test_io_quantities.py::test_a_pixel_size_in_another_unit_than_it_says_is_no_pixel_size",),
         "pixels of 0 m are ignored without a word",
     ),
+    Mutant(
+        "footprint/cli/chosen.py",
+        "if not 0 < size < math.inf:",
+        "if False:",
+        ("tests/unit/test_cli_words.py::test_a_mistake_is_told_in_the_words_of_the_shell",),
+        "a length below 0 is told in other numbers than were given",
+    ),
 ]

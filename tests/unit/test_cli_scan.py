@@ -177,7 +177,8 @@ def test_an_axis_off_the_detector(tmp_path):
     assert "3.75 pixels beyond" in first.stderr and "--centered-axis with --margin 29 makes slices" in first.stderr
     refused = shell("--circle", "--overwrite")
     assert refused.returncode == 2 and refused.stderr.startswith(
-        "footprint: --circle: got True, wanted False where the axis is off"
+        "footprint: --circle: got an axis off the detector, wanted one on it: no pixel was seen by all "
+        "projections; leave --circle out"
     )
     with fp.open_scan(tmp_path / "scan.nx") as scan, pytest.warns(UserWarning, match="3.75 pixels beyond"):
         want = fp.reconstruct(scan, center=-4.25, device="cpu")

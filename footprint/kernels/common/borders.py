@@ -23,7 +23,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from footprint.errors import ArgumentError, nearest
+from footprint.errors import ArgumentError, closest
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
@@ -78,8 +78,11 @@ def border(name: object, argument: str = "boundary", readers: str = "ndimage") -
         fix = f'OpenCV\'s BORDER_REFLECT_101, its default, is "{wanted[3]}", BORDER_REPLICATE "{wanted[1]}"'
     if name is None and argument == "boundary":
         fix = 'where astropy sets results at the edges to 0 for None, mode="valid" leaves them out'
-    if isinstance(name, str) and (near := nearest(name, (*wanted, "reflect", *_WORDS))):
-        fix = f"{near}; {fix}"
+    if isinstance(name, str) and (near := closest(name, (*wanted, "reflect", *_WORDS))):
+        fix = f"the nearest is {near}; {fix}"
+        if near not in wanted and near != "reflect":
+            own = _WORDS[near]
+            fix = fix.replace("; ", f'; "{near}" is "{NUMPY[own] if readers == "numpy" else own}" here; ', 1)
     raise ArgumentError(argument, repr(name), "one of " + ", ".join(wanted), fix)
 
 
