@@ -9,7 +9,7 @@ import numpy as np
 
 from footprint.api._tomo import numbers
 from footprint.errors import ArgumentError, warn
-from footprint.ops.backproject import Geometry, angle_weights
+from footprint.ops.backproject import Geometry, angle_weights, is_one_direction
 from footprint.ops.base import Table
 from footprint.ops.half_acquisition import HalfAcquisition, check_turn, farthest, is_turn
 from footprint.spec import ArraySpec
@@ -92,6 +92,10 @@ def say_of_axis(geometry: Geometry, widened: bool = True) -> None:
 
 def say_of_wedge(angles: np.ndarray, turn: bool) -> None:
     """Warn where a wedge of directions is missing: what a filtered backprojection makes of the others is too low by its share."""
+    if is_one_direction(angles):
+        count = "is one projection" if len(angles) == 1 else f"are {len(angles)} projections, all from one direction"
+        warn(f"there {count}: nothing tells where along its rays anything lies, so slices are smears and not the sample")
+        return
     unseen = 1 - float(angle_weights(angles, turn).sum()) / np.pi
     if unseen > _UNSEEN:
         warn(

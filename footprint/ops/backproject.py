@@ -49,6 +49,11 @@ def angle_weights(angles: np.ndarray, turn: bool = False) -> np.ndarray:
     return weights
 
 
+def is_one_direction(angles: np.ndarray) -> bool:
+    """Whether all rays are parallel, so that weights add up to pi though nothing else was seen."""
+    return len(angles) < 2 or len(_distinct(np.mod(angles, np.pi))[1]) < 2
+
+
 def _distinct(directions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The order of directions, those that are apart in that order, and how often each was seen.
 

@@ -80,4 +80,11 @@ MUTANTS = [
         ("tests/unit/test_cli_words.py::test_a_mistake_is_told_in_the_words_of_the_shell",),
         "a length below 0 is told in other numbers than were given",
     ),
+    Mutant(
+        "footprint/ops/backproject.py",
+        "return len(angles) < 2 or len(_distinct(np.mod(angles, np.pi))[1]) < 2",
+        "return len(angles) < 2",
+        ("tests/unit/test_wedge.py::test_one_direction_is_said",),
+        "of many projections from one direction nothing is said",
+    ),
 ]

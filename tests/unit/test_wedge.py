@@ -53,3 +53,20 @@ def test_directions_without_a_wedge_are_taken_without_a_word(degrees):
 
 def test_what_fits_what_was_seen_is_not_warned_of():
     assert reconstructed(np.arange(141.0), method="sirt", iterations=2)[1] == []
+
+
+@pytest.mark.parametrize(
+    ("degrees", "words"),
+    [
+        (np.zeros(1), "there is one projection: nothing tells where along its rays"),
+        (np.full(40, 30.0), "there are 40 projections, all from one direction"),
+        (np.array([0.0, 180, 360]), "there are 3 projections, all from one direction"),
+        (np.array([1e-9, 180, 179.9999999]), "there are 3 projections, all from one direction"),
+    ],
+    ids=["one", "equal", "opposite", "about"],
+)
+def test_one_direction_is_said(degrees, words):
+    """Its weight is that of half a turn, and nothing was said of the other directions."""
+    (said,) = reconstructed(degrees)[1]
+    assert said.startswith(words)
+    assert reconstructed(degrees, method="sirt", iterations=1)[1] == []
