@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from footprint.api._wcs import wcs_of
 from footprint.errors import ArgumentError
 from footprint.units import kind_of
 
@@ -72,12 +73,10 @@ def celestial(header: Any) -> tuple[Any, str]:
     """The celestial astropy WCS of a header's first two axes, or None and why there is none; "" where none is claimed."""
     if not any(str(key).startswith("CTYPE") for key in header):
         return None, ""
-    from astropy.wcs import WCS
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            wcs, why = flat(WCS(header))
+            wcs, why = flat(wcs_of(header))
         except Exception as error:
             # wcslib refuses a header in a dozen ways; an image without usable coordinates is still an image.
             said = re.sub(r"ERROR \d+ in \w+\(\) at line \d+ of file \S+:", "", str(error))

@@ -9,6 +9,7 @@ from typing import Any
 from footprint.api._axes import moved, sky_axes
 from footprint.api._flux import by_the_beam
 from footprint.api._header import add_history, beams_untold
+from footprint.api._wcs import wcs_of
 
 _BEAM = ("BMAJ", "BMIN", "BPA", "CASAMBM")
 
@@ -66,7 +67,6 @@ def _per_beam(header: Any) -> bool:
 
 def _combined(header: Any, sigma: float) -> tuple[float, float] | None:
     """BMAJ and BMIN in degrees after a circular Gaussian; None where pixels are not square, or brightness is by the old beam."""
-    from astropy.wcs import WCS
     from astropy.wcs.utils import proj_plane_pixel_scales
 
     if "BMAJ" not in header or "BMIN" not in header or "CASAMBM" in header or _per_beam(header):
@@ -74,7 +74,7 @@ def _combined(header: Any, sigma: float) -> tuple[float, float] | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            sky = WCS(header).celestial
+            sky = wcs_of(header).celestial
             scales = [float(scale) for scale in proj_plane_pixel_scales(sky)]
             before = [float(header[key]) for key in ("BMAJ", "BMIN")]
     except Exception:

@@ -161,4 +161,18 @@ MUTANTS = [
         ("tests/unit/test_hdus.py::test_discs_are_summed_at_places_where_no_shape_is_known",),
         "heights that nobody fitted are columns",
     ),
+    Mutant(
+        "footprint/api/_wcs.py",
+        "log.filters = [*log.filters, mute]",
+        "log.filters = [*log.filters]",
+        ("tests/unit/test_wcs_cards.py::test_astropys_log_does_not_reach_standard_output",),
+        "what astropy says of a header stands before the JSON",
+    ),
+    Mutant(
+        "footprint/api/_wcs.py",
+        "return threading.get_ident() != self.thread",
+        "return False",
+        ("tests/unit/test_wcs_cards.py::test_a_users_log_is_as_it_was_and_says_what_other_threads_say",),
+        "other threads' messages are lost",
+    ),
 ]

@@ -1,0 +1,65 @@
+"""Headers that astropy and wcslib have something to say of, or read otherwise than they are written."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import threading
+
+import numpy as np
+import pytest
+from astropy import log
+from astropy.io import fits
+
+from footprint.__main__ import entry
+from footprint.api._wcs import wcs_of
+
+SKY = {"CTYPE1": "RA---TAN", "CTYPE2": "DEC--TAN", "CRPIX1": 30.0, "CRPIX2": 32.0, "CRVAL1": 10.0, "CRVAL2": -30.0}
+SKY |= {"CDELT1": -0.002, "CDELT2": 0.002, "BUNIT": "Jy/beam", "BMAJ": 0.008, "BMIN": 0.008, "BPA": 0.0}
+SIP = {"A_ORDER": 2, "B_ORDER": 2, "A_2_0": 1e-4, "B_0_2": -1e-4}
+
+
+@pytest.fixture
+def image(rng):
+    data = rng.standard_normal((64, 60)).astype(np.float32)
+    data[30:34, 40:43] += 60
+    return data
+
+
+@pytest.mark.parametrize("words", [["sources"], ["plan", "sources"], ["convolve", "beam:40arcsec"]], ids=lambda words: words[0])
+def test_astropys_log_does_not_reach_standard_output(monkeypatch, capsys, tmp_path, image, words):
+    # Of a header that was met before the WCS is known.
+    fits.writeto(tmp_path / "a.fits", image, fits.Header(SKY | SIP | {"CRVAL1": float(len(words[0]))}))
+    out = [] if words[0] == "plan" else ["-o", str(tmp_path / f"o.{'ecsv' if words[0] == 'sources' else 'fits'}")]
+    command, mask = (words, []) if words[0] != "convolve" else (words[:1], words[1:])
+    monkeypatch.setattr(sys, "argv", ["footprint", *command, str(tmp_path / "a.fits"), *mask, *out, "--json"])
+    with pytest.raises(SystemExit) as exit_:
+        entry()
+    said = capsys.readouterr()
+    assert not exit_.value.code and json.loads(said.out), said
+
+
+def test_a_users_log_is_as_it_was_and_says_what_other_threads_say(capsys):
+    heard, before = [], (log.level, list(log.handlers), list(log.filters))
+    ours = logging.Handler()
+    ours.emit = lambda record: heard.append(record.getMessage())
+
+    class Header(fits.Header):
+        """Says something in another thread while a WCS is made of it."""
+
+        def tostring(self, *args, **options):
+            other = threading.Thread(target=log.warning, args=("from elsewhere",))
+            other.start()
+            other.join()
+            return super().tostring(*args, **options)
+
+    log.addHandler(ours)
+    try:
+        wcs_of(Header(SKY | SIP))
+        assert set(heard) == {"from elsewhere"}
+        log.warning("from here")
+        assert heard[-1] == "from here"
+    finally:
+        log.removeHandler(ours)
+    assert (log.level, log.handlers, log.filters) == before
