@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 import warnings
 from collections.abc import Iterator
@@ -11,6 +12,10 @@ from typing import Any
 
 # Filters of astropy's logger are replaced, never changed: another thread may be going through them.
 _LOCK = threading.Lock()
+# A card is 80 characters. FORTRAN's exponents, somewhere in a header and at its place in a card.
+_CARD = 80
+_SOME = re.compile(r"= *[-+]?[\d.]+[Dd][-+]?\d")
+_DOUBLE = re.compile(r"^([A-Z\d_ -]{8}= *[-+]?[\d.]+)[Dd](?=[-+]?\d+ *(?:/|$))")
 
 
 class _Mute(logging.Filter):
@@ -47,4 +52,13 @@ def wcs_of(header: Any) -> Any:
     from astropy.wcs import WCS
 
     with _quiet():
-        return WCS(header)
+        return WCS(_single(header))
+
+
+def _single(header: Any) -> Any:
+    """The header whose exponents wcslib reads, too: of 1.0D1 it takes the 1. The same one where there is no D."""
+    text = header.tostring()
+    if not _SOME.search(text):
+        return header
+    cards = (text[at : at + _CARD] for at in range(0, len(text), _CARD))
+    return type(header).fromstring("".join(_DOUBLE.sub(r"\1E", card) for card in cards))

@@ -175,4 +175,18 @@ MUTANTS = [
         ("tests/unit/test_wcs_cards.py::test_a_users_log_is_as_it_was_and_says_what_other_threads_say",),
         "other threads' messages are lost",
     ),
+    Mutant(
+        "footprint/api/_wcs.py",
+        "return WCS(_single(header))",
+        "return WCS(header)",
+        ("tests/unit/test_wcs_cards.py::test_exponents_of_fortran_are_read",),
+        "of 1.0D1 the 1 is read",
+    ),
+    Mutant(
+        "footprint/api/_wcs.py",
+        '_DOUBLE = re.compile(r"^(',
+        '_DOUBLE = re.compile(r"(',
+        ("tests/unit/test_wcs_cards.py::test_other_cards_of_a_header_with_such_exponents_stay_as_they_are",),
+        "a history is rewritten",
+    ),
 ]

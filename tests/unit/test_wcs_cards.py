@@ -6,14 +6,16 @@ import json
 import logging
 import sys
 import threading
+import warnings
 
 import numpy as np
 import pytest
 from astropy import log
 from astropy.io import fits
 
+import footprint as fp
 from footprint.__main__ import entry
-from footprint.api._wcs import wcs_of
+from footprint.api._wcs import _single, wcs_of
 
 SKY = {"CTYPE1": "RA---TAN", "CTYPE2": "DEC--TAN", "CRPIX1": 30.0, "CRPIX2": 32.0, "CRVAL1": 10.0, "CRVAL2": -30.0}
 SKY |= {"CDELT1": -0.002, "CDELT2": 0.002, "BUNIT": "Jy/beam", "BMAJ": 0.008, "BMIN": 0.008, "BPA": 0.0}
@@ -63,3 +65,38 @@ def test_a_users_log_is_as_it_was_and_says_what_other_threads_say(capsys):
     finally:
         log.removeHandler(ours)
     assert (log.level, log.handlers, log.filters) == before
+
+
+def written(cards, **raw):
+    """A header whose cards of these names have this text for a value."""
+    header = fits.Header(cards)
+    for key, text in raw.items():
+        header.pop(key, None)
+        header.append(fits.Card.fromstring(f"{key:8}= {text:>20} / as written"))
+    return header
+
+
+def found(image, header):
+    """The catalogue and what was warned of."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        table = fp.find_sources(image, 8.0, header=header, device="cpu")
+    return table, [str(w.message) for w in told if w.category is UserWarning]
+
+
+def test_exponents_of_fortran_are_read(image):
+    raw = {"CRVAL1": "1.0D1", "CRVAL2": "-3.0d+1", "CDELT1": "-2.D-03", "CDELT2": "+.2D-2", "LONPOLE": "1.8D2", "BMAJ": "8D-3"}
+    header = written(SKY, **raw)
+    plain, told = found(image, fits.Header(SKY | {"LONPOLE": 180.0}))
+    table, same = found(image, header)
+    assert told == same == [] and all(np.array_equal(table[name], plain[name]) for name in plain.colnames)
+    assert "1.0D1" in header.tostring()
+
+
+def test_other_cards_of_a_header_with_such_exponents_stay_as_they_are():
+    header = written(SKY, CRVAL1="1.0D1", NOTE="'KEYWORD = 1.0D1 / 2'", DATE="'2.0D1'", OTHER="10.0")
+    header.add_history("CRVAL2  = 1.0D1")
+    made = _single(header)
+    assert made["CRVAL1"] == 10 and made.tostring() == header.tostring().replace("1.0D1 / as", "1.0E1 / as", 1)
+    plain = fits.Header(SKY)
+    assert _single(plain) is plain
