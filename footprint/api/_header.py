@@ -10,14 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._wcs import wcs_of
+from footprint.api._wcs import no_numbers, sizeless, sky_numbers, wcs_of
 from footprint.errors import ArgumentError
 from footprint.units import kind_of
 
 # A card is 80 characters, of which the keyword takes 8.
 _LINE = 72
-# A celestial axis: RA, DEC, or a longitude or latitude such as GLON and ELAT.
-_SKY = re.compile(r"RA--|DEC-|.LON|.LAT|..LN|..LT")
+# Cards whose value is a number.
+_NUMBERS = re.compile(r"(CRVAL|CRPIX|CDELT|CROTA)\d+|(CD|PC|PV)\d+_\d+|LONPOLE|LATPOLE|BMAJ|BMIN|BPA")
+# Sines of angles between the sides of a pixel that are none.
+_THIN = 1e-12
 # A beam is round whose axes differ by no more than this.
 _ROUND = 1.001
 # AIPS leaves the beam of every CLEAN in the history; the last is the image's.
@@ -59,8 +61,12 @@ def fits_header(header: Any) -> Any:
         for key, value in header.items():
             if not isinstance(key, str) or key.upper() in ("HISTORY", "COMMENT", ""):
                 continue
+            value = value.item() if isinstance(value, np.generic) else value
+            if isinstance(value, float) and not np.isfinite(value) and _NUMBERS.fullmatch(key.upper()):
+                # No card holds it, and without one the default would count.
+                value = str(value)
             try:
-                cards[key] = value.item() if isinstance(value, np.generic) else value
+                cards[key] = value
             except (ValueError, TypeError):
                 # What is no number, text or truth value says nothing of coordinates.
                 continue
@@ -73,24 +79,35 @@ def celestial(header: Any) -> tuple[Any, str]:
     """The celestial astropy WCS of a header's first two axes, or None and why there is none; "" where none is claimed."""
     if not any(str(key).startswith("CTYPE") for key in header):
         return None, ""
+    if bad := no_numbers(header, size=True):
+        return None, ", and ".join(f"{key} is {value!r}, which is no number" for key, value in bad.items())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             wcs, why = flat(wcs_of(header))
+            if wcs is not None and _singular(wcs.pixel_scale_matrix):
+                return None, sizeless(header)
         except Exception as error:
             # wcslib refuses a header in a dozen ways; an image without usable coordinates is still an image.
-            said = re.sub(r"ERROR \d+ in \w+\(\) at line \d+ of file \S+:", "", str(error))
-            return None, " ".join(said.split()).rstrip(".") or type(error).__name__
+            if "singular" in str(error):
+                return None, sizeless(header)
+            told = re.sub(r"ERROR \d+ in \w+\(\) at line \d+ of file \S+:", "", str(error))
+            return None, " ".join(told.split()).rstrip(".") or type(error).__name__
     if wcs is not None and not _shown(header, wcs):
         return None, "the axes of the image are not those of the sky"
     return wcs, why
 
 
+def _singular(matrix: Any) -> bool:
+    """Whether a pixel has no area, of whatever size its sides are."""
+    (a, b), (c, d) = matrix
+    return not abs(a * d - b * c) > _THIN * float(np.hypot(a, c) * np.hypot(b, d))
+
+
 def unscaled(header: Any) -> list[str]:
     """The keywords without which a celestial axis of a header has pixels of one degree."""
-    kinds = [re.fullmatch(r"CTYPE(\d+)", str(key)) for key in header]
-    axes = sorted({found[1] for found in kinds if found and _SKY.match(str(header[found[0]]))})
-    told = re.compile(rf"(CD|PC)0*({'|'.join(axes)})_\d+")
+    axes = sky_numbers(header)
+    told = re.compile(rf"(CD|PC)0*({'|'.join(map(str, axes))})_\d+")
     if any(told.fullmatch(str(key)) for key in header):
         return []
     return [f"CDELT{axis}" for axis in axes if f"CDELT{axis}" not in header]
@@ -101,8 +118,10 @@ def unsaid(header: Any) -> str:
     scaled = any(re.fullmatch(r"(CD|PC)\d_\d", str(key)) for key in header)
     zero = [f"{key}{axis}" for key in ("CRVAL", "CRPIX") for axis in (1, 2) if f"{key}{axis}" not in header]
     one = [] if scaled else [f"CDELT{axis}" for axis in (1, 2) if f"CDELT{axis}" not in header]
-    said = [f"no {' and no '.join(keys)} (taken as {value})" for keys, value in ((zero, 0), (one, 1)) if keys]
-    return f"the header has {' and '.join(said)}" if said else ""
+    told = [f"no {' and no '.join(keys)} (taken as {value})" for keys, value in ((zero, 0), (one, 1)) if keys]
+    for key, value in no_numbers(header, size=False).items():
+        told.append(f"{value!r} for {key}, which is no number ({'taken as 0' if key.startswith('CR') else 'left out'})")
+    return f"the header has {' and '.join(told)}" if told else ""
 
 
 def _shown(header: Any, wcs: Any) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import logging
+import math
 import re
 import threading
 import warnings
@@ -16,6 +18,13 @@ _LOCK = threading.Lock()
 _CARD = 80
 _SOME = re.compile(r"= *[-+]?[\d.]+[Dd][-+]?\d")
 _DOUBLE = re.compile(r"^([A-Z\d_ -]{8}= *[-+]?[\d.]+)[Dd](?=[-+]?\d+ *(?:/|$))")
+
+# A celestial axis: RA, DEC, or a longitude or latitude such as GLON and ELAT.
+_SKY = re.compile(r"RA--|DEC-|.LON|.LAT|..LN|..LT")
+# Cards of numbers, by what they number: one axis, a pixel's size, or all of the sky.
+_SIZES = re.compile(r"CDELT(\d+)|(?:CD|PC)(\d+)_(\d+)")
+_PLACES = re.compile(r"(?:CRVAL|CRPIX|CROTA)(\d+)|PV(\d+)_\d+|LONPOLE|LATPOLE")
+_MATRIX = re.compile(r"(CD|PC)(\d+)_(\d+)")
 
 
 class _Mute(logging.Filter):
@@ -47,12 +56,74 @@ def _quiet() -> Iterator[None]:
             log.filters = [one for one in log.filters if one is not mute]
 
 
+def said(header: Any, key: str) -> Any:
+    """The value of a header's card; the text of one that is no value, as of CRVAL1 = NaN."""
+    try:
+        return header[key]
+    except Exception:
+        # The user's stays as it is.
+        card = copy.copy(header.cards[key])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                card.verify("silentfix")
+                return card.value
+            except Exception:
+                return ""
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is one that counts in a header: a text of digits is none, and no more so is infinity."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def sky_numbers(header: Any) -> list[int]:
+    """The numbers of a header's celestial axes."""
+    kinds = {int(key[5:]): said(header, key) for key in map(str, header) if re.fullmatch(r"CTYPE\d+", key)}
+    return sorted(axis for axis, kind in kinds.items() if _SKY.match(str(kind)))
+
+
+def no_numbers(header: Any, size: bool) -> dict[str, Any]:
+    """What a header has for numbers of its celestial axes and is none: of the ``size`` of pixels, or else of places."""
+    axes, pattern = set(sky_numbers(header)), _SIZES if size else _PLACES
+    found = {}
+    for key in map(str, header):
+        match = pattern.fullmatch(key)
+        if match and axes.issuperset(int(axis) for axis in match.groups() if axis):
+            found[key] = said(header, key)
+    unused = _unused({key for key in header if _MATRIX.fullmatch(str(key))})
+    return {key: value for key, value in found.items() if not is_number(value) and not key.startswith(unused)}
+
+
+def _unused(matrix: set[str]) -> tuple[str, ...]:
+    """Names of cards that count for nothing beside a matrix."""
+    if not matrix:
+        return ()
+    return ("CDELT", "CROTA", "PC") if any(key.startswith("CD") for key in matrix) else ("CROTA",)
+
+
+def sizeless(header: Any) -> str:
+    """Why pixels of a header have no size, where its matrix is singular."""
+    matrix = {key for key in map(str, header) if _MATRIX.fullmatch(key)}
+    unused = _unused(matrix)
+    zero = [key for key in map(str, header) if re.fullmatch(r"CDELT\d+", key) and said(header, key) == 0]
+    if zero and "CDELT" not in unused:
+        return f"{' and '.join(zero)} {'are' if zero[1:] else 'is'} 0"
+    return f"its {'CD' if 'CDELT' in unused else 'PC'} matrix is singular"
+
+
 def wcs_of(header: Any) -> Any:
     """The astropy WCS of a header; raises in as many ways as wcslib refuses one."""
     from astropy.wcs import WCS
 
     with _quiet():
-        return WCS(_single(header))
+        header = _single(header)
+        if bad := no_numbers(header, size=False):
+            # Infinity is not taken for 0 by itself.
+            header = header.copy()
+            for key in bad:
+                del header[key]
+        return WCS(header)
 
 
 def _single(header: Any) -> Any:

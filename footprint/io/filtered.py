@@ -8,8 +8,7 @@ from typing import Any
 
 from footprint.api._axes import moved, sky_axes
 from footprint.api._flux import by_the_beam
-from footprint.api._header import add_history, beams_untold
-from footprint.api._wcs import wcs_of
+from footprint.api._header import add_history, beams_untold, celestial
 
 _BEAM = ("BMAJ", "BMIN", "BPA", "CASAMBM")
 
@@ -74,13 +73,13 @@ def _combined(header: Any, sigma: float) -> tuple[float, float] | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            sky = wcs_of(header).celestial
+            sky, _ = celestial(header)
             scales = [float(scale) for scale in proj_plane_pixel_scales(sky)]
             before = [float(header[key]) for key in ("BMAJ", "BMIN")]
     except Exception:
-        # wcslib refuses a header in a dozen ways; the beam is then left out.
+        # There is no sky, or what the beam has is no number: it is then left out.
         return None
-    if len(scales) != 2 or not sky.has_celestial or abs(scales[0] - scales[1]) > 1e-3 * scales[0] or min(before) <= 0:
+    if abs(scales[0] - scales[1]) > 1e-3 * scales[0] or min(before) <= 0:
         return None
     major, minor = (math.hypot(width, math.sqrt(8 * math.log(2)) * sigma * scales[0]) for width in before)
     return major, minor

@@ -100,3 +100,60 @@ def test_other_cards_of_a_header_with_such_exponents_stay_as_they_are():
     assert made["CRVAL1"] == 10 and made.tostring() == header.tostring().replace("1.0D1 / as", "1.0E1 / as", 1)
     plain = fits.Header(SKY)
     assert _single(plain) is plain
+
+
+MATRIX = {key: value for key, value in SKY.items() if not key.startswith("CDELT")}
+
+
+@pytest.mark.parametrize("text", ["NaN", "'10:00:00'", "1e400", "'10.0'", "inf"])
+@pytest.mark.parametrize("key", ["CRVAL1", "CRPIX2"])
+def test_what_is_no_number_is_told_as_what_is_missing_is(image, key, text):
+    header, without = written(SKY, **{key: text}), fits.Header(SKY)
+    del without[key]
+    table, told = found(image, header)
+    default, missing = found(image, without)
+    assert f"no {key} (taken as 0)" in missing[0]
+    value = "inf" if text == "1e400" else text if text.startswith("'") else repr(text)
+    words = f"positions and sizes on the sky may be wrong: the header has {value} for {key}, which is no number (taken as 0)"
+    assert told == [words] and np.array_equal(table["ra"], default["ra"])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, "10:00:00", np.float32("nan")])
+def test_a_mapping_is_read_as_a_header_is(image, value):
+    assert "for CRVAL1, which is no number (taken as 0)" in found(image, SKY | {"CRVAL1": value})[1][0]
+    table, told = found(image, SKY | {"CDELT1": value})
+    assert "ra" not in table.colnames and any("CDELT1 is" in one and "which is no number" in one for one in told)
+
+
+@pytest.mark.parametrize(
+    ("cards", "raw", "why"),
+    [
+        (SKY, {"CDELT1": "NaN"}, "CDELT1 is 'NaN', which is no number"),
+        (SKY, {"CDELT1": "1e400"}, "CDELT1 is inf, which is no number"),
+        (
+            SKY,
+            {"CDELT1": "'-.002'", "CDELT2": "'x'"},
+            "CDELT1 is '-.002', which is no number, and CDELT2 is 'x', which is no number",
+        ),
+        (SKY, {"CDELT1": "0.0"}, "CDELT1 is 0"),
+        (SKY, {"CDELT1": "0", "CDELT2": "0"}, "CDELT1 and CDELT2 are 0"),
+        (SKY | {"PC1_1": 1.0, "PC1_2": 1.0, "PC2_1": 1.0, "PC2_2": 1.0}, {}, "its PC matrix is singular"),
+        (MATRIX | {"CD1_1": 1e-3, "CD1_2": 3e-4, "CD2_1": 1e-3, "CD2_2": 3e-4}, {}, "its CD matrix is singular"),
+        (SKY | {"CD1_1": 1e-3, "CD1_2": 1e-3, "CD2_1": 1e-3, "CD2_2": 1e-3}, {"CDELT1": "NaN"}, "its CD matrix is singular"),
+        (MATRIX | {"CD1_1": 1e-3}, {"CD2_2": "'1e-3'"}, "CD2_2 is '1e-3', which is no number"),
+    ],
+)
+def test_pixels_of_no_size_have_no_places(image, cards, raw, why):
+    table, told = found(image, written(cards, **raw))
+    assert "ra" not in table.colnames and len(table) == 1
+    assert f"the catalogue has no ra and dec, since the header's coordinates cannot be used ({why})" in told
+
+
+def test_what_does_not_count_may_be_anything(image):
+    """Beside a matrix nobody reads CDELT; of a third axis nobody reads anything."""
+    cards = MATRIX | {"CD1_1": -0.002, "CD2_2": 0.002}
+    other = written(cards, CDELT1="NaN", CROTA2="'none'", CRVAL3="NaN", CDELT3="'x'", CTYPE3="'FREQ'")
+    table, told = found(image, other)
+    assert told == [] and np.allclose(table["ra"], found(image, fits.Header(SKY))[0]["ra"])
+    tiny = SKY | {"CDELT1": -1e-9, "CDELT2": 1e-2}
+    assert "ra" in found(image, fits.Header(tiny))[0].colnames
