@@ -60,7 +60,9 @@ def _of_table(table: Any, sky: Sky) -> np.ndarray:
     if sky.wcs is not None and pair:
         from astropy.coordinates import SkyCoord
 
-        return _on_sky(SkyCoord(*(values(table, column, "deg") for column in pair), unit="deg"), sky)
+        ra, dec = (values(table, column, "deg") for column in pair)
+        _check_latitudes(dec, pair[1])
+        return _on_sky(SkyCoord(ra, dec, unit="deg"), sky)
     if sky.wcs is not None and coordinates is not None:
         return _on_sky(coordinates, sky)
     found = pixel_columns(table)
@@ -74,6 +76,15 @@ def _of_table(table: Any, sky: Sky) -> np.ndarray:
         raise ArgumentError("positions", f"a table with {there}", wanted, "" if placed else fix)
     names, first = found
     return np.stack([values(table, column, "pix") for column in names], 1) - first
+
+
+def _check_latitudes(found: np.ndarray, column: str) -> None:
+    """Raise ArgumentError for degrees that no latitude has; NaN is none that is known."""
+    off = np.flatnonzero(np.abs(found) > 90)
+    if len(off):
+        more = f", and {len(off) - 1} more" if len(off) > 1 else ""
+        got = f"{found[off[0]]:.10g} degrees in the column {column}, row {off[0] + 1} of {len(found)}{more}"
+        raise ArgumentError("positions", got, "declinations from -90 to 90, or NaN where a place is not known")
 
 
 def shapes_of(shapes: Any, positions: Any, at: np.ndarray, sky: Sky) -> np.ndarray:

@@ -217,4 +217,11 @@ MUTANTS = [
         ("tests/unit/test_wcs_cards.py::test_what_does_not_count_may_be_anything",),
         "a CDELT that counts for nothing costs the coordinates",
     ),
+    Mutant(
+        "footprint/api/_places.py",
+        "np.flatnonzero(np.abs(found) > 90)",
+        "np.flatnonzero(found > 90)",
+        ("tests/unit/test_foreign_catalogues.py::test_a_declination_that_is_none_is_told_by_its_row",),
+        "a declination below the pole ends in a traceback",
+    ),
 ]

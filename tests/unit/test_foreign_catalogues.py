@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from astropy import units as u
@@ -11,6 +13,7 @@ from astropy.table import Column, QTable, Table
 from astropy.time import Time
 
 import footprint as fp
+from footprint.cli.main import entry
 
 SKY = {"CTYPE1": "RA---TAN", "CTYPE2": "DEC--TAN", "CRPIX1": 20, "CRPIX2": 15, "CRVAL1": 10.0, "CRVAL2": -30.0}
 SKY |= {"CDELT1": -1 / 1800, "CDELT2": 1 / 1800, "BMAJ": 12 / 3600, "BMIN": 8 / 3600, "BPA": 20.0, "BUNIT": "Jy/beam"}
@@ -256,3 +259,28 @@ def test_of_several_chips_the_others_are_told(tmp_path):
     with pytest.warns(UserWarning, match=r"of several tables LDAC_OBJECTS is read; .*\[NAME\]' reads another of 1, 3, 4"):
         assert fp.read_catalog(tmp_path / "c.fits")["X_IMAGE"].tolist() == [3.0]
     assert fp.read_catalog(f"{tmp_path / 'c.fits'}[4]")["X_IMAGE"].tolist() == [4.0]
+
+
+@pytest.mark.parametrize(("bad", "words"), [(95.0, "95"), (-np.inf, "-inf"), (-90.5, "-90.5")])
+def test_a_declination_that_is_none_is_told_by_its_row(monkeypatch, capsys, tmp_path, image, bad, words):
+    table = Table({"RAJ2000": [10.001, 9.999, 10.0], "DEJ2000": [np.nan, -30.0, bad]})
+    told = rf"got {words} degrees in the column DEJ2000, row 3 of 3, wanted declinations from -90 to 90, or NaN where .*\.$"
+    for at in (fp.measure_at, lambda *given, **options: fp.apertures(*given, 3.0, **options)):
+        with pytest.raises(fp.ArgumentError, match=f"positions: {told}"):
+            at(image, table, header=SKY, device="cpu")
+    with pytest.raises(fp.ArgumentError, match="row 1 of 2, and 1 more"):
+        fp.measure_at(image, Table({"ra": [1.0, 2.0], "dec": [1e3, bad]}), header=SKY, device="cpu")
+    fits.writeto(tmp_path / "a.fits", image, fits.Header(SKY))
+    table.write(tmp_path / "bad.csv")
+    words = ["footprint", "sources", tmp_path / "a.fits", "--at", tmp_path / "bad.csv", "-o", tmp_path / "o.csv"]
+    monkeypatch.setattr("sys.argv", list(map(str, words)))
+    with pytest.raises(SystemExit) as exit_:
+        entry()
+    assert exit_.value.code == 2 and re.fullmatch(f"footprint: --at: {told}", capsys.readouterr().err.strip())
+    assert not (tmp_path / "o.csv").exists()
+
+
+def test_the_poles_are_declinations(image):
+    """And a place that is not known is one of a row that has nothing."""
+    found = fp.measure_at(image, Table({"ra": [0.0, 0.0, 0.0], "dec": [90.0, -90.0, np.nan]}), header=SKY, device="cpu")
+    assert len(found) == 3 and np.isnan(found["fit_flux"]).all()
