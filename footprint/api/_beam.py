@@ -21,6 +21,7 @@ from footprint.api._header import (
     unit_of,
     unscaled,
     unturned,
+    useless_beam,
 )
 from footprint.errors import ArgumentError, warn
 
@@ -114,7 +115,7 @@ def beam_mask(header: Any, target: Any, shape: tuple[int, ...], unit: str = "") 
         )
     own = beam_of(header, pixel_area(sky))
     if own is None:
-        raise ArgumentError("header", "no beam", "BMAJ, BMIN and BPA in degrees")
+        raise ArgumentError("header", useless_beam(header) or "no beam", "BMAJ, BMIN and BPA in degrees")
     if missing := unscaled(header):
         told = f"no {' and no '.join(missing)}"
         raise ArgumentError("header", told, "the size of pixels, which gives the beam in pixels", "without it a pixel is 1 degree")

@@ -73,8 +73,11 @@ def _word(word: str, loud: bool, per_beam: bool) -> str:
     return _PREFIXES.get(prefix, prefix.lower()) + "Jy"
 
 
-def flux_of(unit: Any, beam_area: float | None, pixel_area: float | None) -> Flux:
-    """What sums over pixels of this unit are, with the beam's area in pixels and the pixel's in square degrees."""
+def flux_of(unit: Any, beam_area: float | None, pixel_area: float | None, useless: str = "") -> Flux:
+    """What sums over pixels of this unit are, with the beam's area in pixels and the pixel's in square degrees.
+
+    ``useless`` is what a header has for a beam, and is none.
+    """
     if unit is None:
         return Flux() if beam_area is None else Flux(problem="the image has a beam but no unit (BUNIT)")
     from astropy import units as u
@@ -86,7 +89,8 @@ def flux_of(unit: Any, beam_area: float | None, pixel_area: float | None) -> Flu
         if beam_area:
             # A sum of Jy/beam counts every pixel as a whole beam.
             return Flux(unit * u.beam, 1 / beam_area, "sum over the pixels less the background, over the beam's area")
-        return Flux(unit * u.pix, problem=f"the image is in {unit} and its header has no beam (BMAJ, BMIN) or no pixel size")
+        has = f"{useless}, which is no beam" if useless else "no beam (BMAJ, BMIN) or no pixel size"
+        return Flux(unit * u.pix, problem=f"the image is in {unit} and its header has {has}")
     if powers.get(u.pix) == -1:
         return Flux(unit * u.pix)
     angles = sum(power for base, power in powers.items() if base.is_equivalent(u.rad))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._wcs import no_numbers, sizeless, sky_numbers, wcs_of
+from footprint.api._wcs import no_numbers, said, sizeless, sky_numbers, wcs_of
 from footprint.errors import ArgumentError
 from footprint.units import kind_of
 
@@ -171,8 +171,17 @@ def _beam_numbers(header: Any) -> list[float]:
             numbers = [_number(word) for word in match.groups()]
     for i, key in enumerate(("BMAJ", "BMIN", "BPA")):
         if key in header:
-            numbers[i] = _number(header.get(key))
+            numbers[i] = _number(said(header, key))
     return numbers
+
+
+def useless_beam(header: Any) -> str:
+    """What a header has for a beam and is none; "" where it has one, or none at all: BMAJ = 0 is how that is written, too."""
+    if beam_of(header, None) is not None:
+        return ""
+    written = {key: said(header, key) for key in ("BMAJ", "BMIN") if key in header}
+    useless = [f"a {key} of {value!r}" for key, value in written.items() if value is not None and not 0 <= _number(value) < np.inf]
+    return " and ".join(useless)
 
 
 def unturned(header: Any, beam: Beam | None) -> str:

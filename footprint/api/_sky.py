@@ -14,7 +14,7 @@ import numpy as np
 from footprint.api._ellipses import OnSky
 from footprint.api._errors import tie_of
 from footprint.api._flux import Flux, flux_of, parse_unit
-from footprint.api._header import Beam, beam_of, celestial, fits_header, flat, pixel_area, unit_of, unsaid, unturned
+from footprint.api._header import Beam, beam_of, celestial, fits_header, flat, pixel_area, unit_of, unsaid, unturned, useless_beam
 from footprint.api._names import LENGTH, names
 from footprint.api._onsky import Told, on_sky
 from footprint.api._table import Columns
@@ -42,6 +42,8 @@ class Sky:
         Of a pixel in square degrees, None where the coordinates do not tell.
     assumed, unturned
         What the header leaves out of its coordinates and of its beam, and what then counts.
+    useless
+        What it has for a beam, and is none.
     """
 
     wcs: Any = None
@@ -51,6 +53,7 @@ class Sky:
     area: float | None = None
     assumed: str = ""
     unturned: str = ""
+    useless: str = ""
 
     @property
     def beam_area(self) -> float | None:
@@ -70,7 +73,7 @@ class Sky:
     @cached_property
     def flux(self) -> Flux:
         """What sums over its pixels are."""
-        return flux_of(self.unit, self.beam_area, self.area)
+        return flux_of(self.unit, self.beam_area, self.area, self.useless)
 
     @cached_property
     def inverse_beam(self) -> tuple[float, ...]:
@@ -180,7 +183,7 @@ def sky_of(image: Any, header: Any = None, unit: Any = None, wcs: Any = None) ->
     area = pixel_area(found)
     beam = beam_of(cards, area)
     given = parse_unit(unit_of(header)) if unit is None else unit
-    return Sky(found, given, beam, why, area, unturned=unturned(cards, beam))
+    return Sky(found, given, beam, why, area, unturned=unturned(cards, beam), useless=useless_beam(cards))
 
 
 # What the last few headers say: to find it out takes longer than all other Python of a catalogue.
@@ -197,7 +200,7 @@ def _said_by(header: Any) -> Sky:
         area = pixel_area(found)
         assumed = unsaid(cards) if found is not None else ""
         beam = beam_of(cards, area)
-        sky = Sky(found, parse_unit(unit_of(header)), beam, why, area, assumed, unturned(cards, beam))
+        sky = Sky(found, parse_unit(unit_of(header)), beam, why, area, assumed, unturned(cards, beam), useless_beam(cards))
         if text is not None:
             _SAID.put(text, sky, thread)
     return sky

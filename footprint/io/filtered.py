@@ -9,6 +9,7 @@ from typing import Any
 from footprint.api._axes import moved, sky_axes
 from footprint.api._flux import by_the_beam
 from footprint.api._header import add_history, beams_untold, celestial
+from footprint.api._wcs import said
 
 _BEAM = ("BMAJ", "BMIN", "BPA", "CASAMBM")
 
@@ -43,7 +44,7 @@ def filtered_header(
         lines.append(f"BMAJ and BMIN were {made['BMAJ']} and {made['BMIN']}; the mask is in them now")
         made["BMAJ"], made["BMIN"] = wider
     elif shape != (1, 1):
-        found = {key: made[key] for key in _BEAM if key in made}
+        found = {key: said(made, key) for key in _BEAM if key in made}
         for key in found:
             del made[key]
         told = beams_untold(made)
@@ -79,7 +80,7 @@ def _combined(header: Any, sigma: float) -> tuple[float, float] | None:
     except Exception:
         # There is no sky, or what the beam has is no number: it is then left out.
         return None
-    if abs(scales[0] - scales[1]) > 1e-3 * scales[0] or min(before) <= 0:
+    if abs(scales[0] - scales[1]) > 1e-3 * scales[0] or not all(0 < width < math.inf for width in before):
         return None
     major, minor = (math.hypot(width, math.sqrt(8 * math.log(2)) * sigma * scales[0]) for width in before)
     return major, minor

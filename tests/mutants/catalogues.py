@@ -224,4 +224,25 @@ MUTANTS = [
         ("tests/unit/test_foreign_catalogues.py::test_a_declination_that_is_none_is_told_by_its_row",),
         "a declination below the pole ends in a traceback",
     ),
+    Mutant(
+        "footprint/api/_header.py",
+        "not 0 <= _number(value) < np.inf]",
+        "not -1 <= _number(value) < np.inf]",
+        ("tests/unit/test_wcs_cards.py::test_a_beam_that_is_none_is_told_with_its_value",),
+        "of a beam of negative width it is said that there is none",
+    ),
+    Mutant(
+        "footprint/api/_header.py",
+        'if "singular" in str(error):',
+        "if False:",
+        ("tests/backend/test_match_beam.py::test_refused_in_one_sentence",),
+        "what is wrong with a CDELT1 of 0 is told in wcslib's words",
+    ),
+    Mutant(
+        "footprint/io/filtered.py",
+        "not all(0 < width < math.inf for width in before)",
+        "min(before) <= 0",
+        ("tests/unit/test_wcs_cards.py::test_what_is_filtered_has_no_beam_of_what_is_none",),
+        "a beam of NaN ends a job in a traceback when its result is written",
+    ),
 ]

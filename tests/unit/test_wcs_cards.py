@@ -16,6 +16,7 @@ from astropy.io import fits
 import footprint as fp
 from footprint.__main__ import entry
 from footprint.api._wcs import _single, wcs_of
+from footprint.io.filtered import filtered_header
 
 SKY = {"CTYPE1": "RA---TAN", "CTYPE2": "DEC--TAN", "CRPIX1": 30.0, "CRPIX2": 32.0, "CRVAL1": 10.0, "CRVAL2": -30.0}
 SKY |= {"CDELT1": -0.002, "CDELT2": 0.002, "BUNIT": "Jy/beam", "BMAJ": 0.008, "BMIN": 0.008, "BPA": 0.0}
@@ -157,3 +158,19 @@ def test_what_does_not_count_may_be_anything(image):
     assert told == [] and np.allclose(table["ra"], found(image, fits.Header(SKY))[0]["ra"])
     tiny = SKY | {"CDELT1": -1e-9, "CDELT2": 1e-2}
     assert "ra" in found(image, fits.Header(tiny))[0].colnames
+
+
+@pytest.mark.parametrize(("text", "value"), [("-8e-3", "-0.008"), ("NaN", "'NaN'"), ("'wide'", "'wide'"), ("1e400", "inf")])
+def test_a_beam_that_is_none_is_told_with_its_value(image, text, value):
+    told = found(image, written(SKY, BMIN=text))[1]
+    words = f"the image is in Jy / beam and its header has a BMIN of {value}, which is no beam"
+    assert told == [f"fluxes are sums over pixels, not in Jy: {words}"]
+    for other in ("0.0", ""):
+        assert "its header has no beam (BMAJ, BMIN)" in found(image, written(SKY, BMIN=other))[1][0]
+
+
+@pytest.mark.parametrize("text", ["NaN", "'NaN'", "-8e-3", "1e400"])
+def test_what_is_filtered_has_no_beam_of_what_is_none(text):
+    header = written(SKY | {"BUNIT": "Jy/pixel"}, BMAJ=text)
+    made, note = filtered_header(header, "gaussian:2", (17, 17), (0, 0), "convolved by", sigma=2.0)
+    assert not {"BMAJ", "BMIN", "BPA"} & set(made) and "is left out" in note
