@@ -10,8 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
-# Compressed bytes read and bytes inflated at a time; and of a file's first bytes.
+from footprint.io.apart import Apart
+from footprint.plan.plan import THREAD
+
+# Compressed bytes read at a time, bytes between copies of zlib's state, and of a file's first bytes.
 _READ, _MADE, _FIRST = 1 << 14, 1 << 17, 1 << 16
+# Bytes inflated at a time: zlib's module has these in one block, and puts together what are more, which takes them twice.
+_PIECE = 1 << 15
 # Bytes inflated at most beyond the last that are wanted, to come to the checksum of all: a FITS file ends within 2,880.
 _TAIL = 1 << 20
 # A copy of zlib's state with its window of 32 KiB, measured 47 KiB, and at most `_READ` of what it was given; one is kept every so
@@ -37,7 +42,9 @@ class Inflated:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._file = open(path, "rb", buffering=0)
         self._size, self._span = Path(path).stat().st_size, _SPAN
-        self._lock = threading.Lock()
+        # The copies of zlib's state are renewed all the time, and stay from pass to pass of a job: in one heap, not in one for
+        # every thread that reads.
+        self._lock, self._apart = threading.Lock(), Apart()
         self._points: list[_Point] = [(0, 0, None)]
         self._recent: dict[int, _Point] = {}
         self._go(self._points[0])
@@ -45,12 +52,15 @@ class Inflated:
     @staticmethod
     def host_bytes(nbytes: int) -> int:
         """Bytes that reading ``nbytes`` inside takes."""
-        return _READ * 2 + _MADE + _STATE * (1 + min(nbytes // _SPAN, _POINTS) + min((nbytes // _MADE).bit_length(), _STEPS))
+        states = 1 + min(nbytes // _SPAN, _POINTS) + min((nbytes // _MADE).bit_length(), _STEPS)
+        return _READ * 2 + _PIECE * 2 + _STATE * states + THREAD
 
     def close(self) -> None:
         """Close the file."""
-        self._points, self._recent = [], {}
-        self._file.close()
+        with self._lock:
+            self._apart.end()
+            self._points, self._recent = [], {}
+            self._file.close()
 
     def read_at(self, offset: int, count: int) -> bytes:
         """At most ``count`` bytes from ``offset``; fewer where the file ends."""
@@ -60,28 +70,34 @@ class Inflated:
     def readinto_at(self, offset: int, view: memoryview) -> int:
         """Fill ``view`` with the bytes from ``offset``; how many there were."""
         with self._lock:
-            near = max((p for p in (*self._points, *self._recent.values()) if p[0] <= offset), key=lambda point: point[0])
-            if offset < self._at or near[0] > self._at:
-                self._go(near)
-            done = 0
-            while done < len(view):
-                skip = offset + done - self._at
-                piece = self._some(min(_MADE, skip or len(view) - done))
-                if not piece:
-                    break
-                if not skip:
-                    view[done : done + len(piece)] = piece
-                    done += len(piece)
-            return done
+            return self._apart.call(self._fill, offset, view)
 
     def check(self) -> None:
         """Compare what was read up to here with the checksum behind it, if that is near; zlib.error where they differ."""
         with self._lock:
-            end = self._at + _TAIL
-            # Bytes that are missing behind the last that are wanted are missed by nobody.
-            with suppress(EOFError):
-                while self._at < end and self._some(_MADE):
-                    pass
+            self._apart.call(self._finish)
+
+    def _fill(self, offset: int, view: memoryview) -> int:
+        near = max((p for p in (*self._points, *self._recent.values()) if p[0] <= offset), key=lambda point: point[0])
+        if offset < self._at or near[0] > self._at:
+            self._go(near)
+        done = 0
+        while done < len(view):
+            skip = offset + done - self._at
+            piece = self._some(skip or len(view) - done)
+            if not piece:
+                break
+            if not skip:
+                view[done : done + len(piece)] = piece
+                done += len(piece)
+        return done
+
+    def _finish(self) -> None:
+        end = self._at + _TAIL
+        # Bytes that are missing behind the last that are wanted are missed by nobody.
+        with suppress(EOFError):
+            while self._at < end and self._some(_PIECE):
+                pass
 
     def _go(self, point: _Point) -> None:
         self._at, self._from, engine = point
@@ -90,12 +106,12 @@ class Inflated:
         self._ends = False
 
     def _some(self, most: int) -> bytes:
-        """The next bytes, at most so many; none at the end of the file."""
+        """The next bytes, at most so many and a piece; none at the end of the file."""
         while not self._ends:
             if not self._rest and self._from < self._size:
                 self._rest = os.pread(self._file.fileno(), _READ, self._from)
                 self._from += len(self._rest)
-            made = self._engine.decompress(self._rest, min(most, _MADE - self._at % _MADE))
+            made = self._engine.decompress(self._rest, min(most, _PIECE, _MADE - self._at % _MADE))
             used, self._rest = self._rest, self._engine.unconsumed_tail
             if self._engine.eof:
                 # Members follow each other; zeros may pad the last.

@@ -90,6 +90,32 @@ def read_tiles(few: str, many: str, rows: str) -> None:
     print(json.dumps([meter.growth if meter.known else -1, said]))
 
 
+def passes(few: str, many: str, rows: str, threads: str) -> None:
+    """Read an image once by each of some threads that live side by side, as the passes of a job do; none of it is held."""
+
+    def run(path: str, count: int) -> list[int]:
+        with open_image(path) as image, ThreadPoolExecutor(count) as crew:
+            image.lean()
+            step, all_there = min(int(rows), image.shape[0]), Barrier(count)
+            out, said = np.ones((step, image.shape[1]), image.dtype), image.host_bytes(step, image.dtype)
+
+            def once(turn: int) -> None:
+                for one in range(count):
+                    for start in range(0, image.shape[0] - step + 1, step) if one == turn else ():
+                        image.read(slice(start, start + step), out)
+                    all_there.wait()
+
+            list(crew.map(lambda turn: all_there.wait(), range(count)))
+            give_back()
+            with PeakMeter() as meter:
+                list(crew.map(once, range(count)))
+        return [meter.growth if meter.known else -1, said]
+
+    with pages_return():
+        run(few, 1)
+        print(json.dumps(run(many, int(threads))))
+
+
 class _Slices:
     """Takes slices where they are."""
 
@@ -203,7 +229,7 @@ def hostile(path: str, good: str) -> None:
     print(json.dumps([meter.growth if meter.known else 0, said]))
 
 
-_ALL: tuple[Callable[..., None], ...] = (read, read_tiles, scan, lay_out, catalogue, tables, hostile)
+_ALL: tuple[Callable[..., None], ...] = (read, read_tiles, passes, scan, lay_out, catalogue, tables, hostile)
 READERS = {reader.__name__: reader for reader in _ALL}
 
 if __name__ == "__main__":

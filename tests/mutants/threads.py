@@ -281,4 +281,18 @@ MUTANTS = [
         ("tests/unit/test_jit.py::test_what_borrows_arrays_neither_makes_nor_returns_any",),
         "a function that borrows arrays gives one back, which its caller lets go of",
     ),
+    Mutant(
+        "footprint/io/inflated.py",
+        "self._apart.call(self._fill, offset, view)",
+        "self._fill(offset, view)",
+        ("tests/memory/test_reading.py::test_a_gzipped_image_read_by_many_threads_in_turn_takes_no_more_than_it_says",),
+        "what inflates a gzipped image stays in the heap of every thread that has read it",
+    ),
+    Mutant(
+        "footprint/io/inflated.py",
+        "self._apart.end()",
+        "pass",
+        ("tests/unit/test_io_chunks.py::test_a_gzip_file_is_inflated_by_one_thread_that_goes_with_it",),
+        "the thread that inflates a file outlives it",
+    ),
 ]

@@ -253,6 +253,42 @@ def test_going_back_a_little_in_a_gzip_file_inflates_little(tmp_path: Path, monk
     assert sum(map(len, made)) < 2 * len(content)
 
 
+def test_a_gzip_file_is_inflated_by_one_thread_that_goes_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import gzip
+    import threading
+
+    (tmp_path / "a.gz").write_bytes(gzip.compress(bytes(range(200))))
+    seen, some = [], Inflated._some
+    monkeypatch.setattr(Inflated, "_some", lambda self, most: seen.append(threading.current_thread()) or some(self, most))
+    for closed in (True, False):
+        file = Inflated(tmp_path / "a.gz")
+        for _ in range(2):
+            assert file.read_at(150, 9) == bytes(range(150, 159))
+        assert len(set(seen)) == 1 and threading.current_thread() not in seen
+        # What nobody closes lets it go when it goes itself.
+        if closed:
+            file.close()
+        else:
+            del file
+        seen[0].join(10)
+        assert not seen[0].is_alive()
+        seen.clear()
+
+
+def test_a_gzip_file_is_inflated_where_no_thread_can_be_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import gzip
+    import threading
+
+    def start(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    (tmp_path / "a.gz").write_bytes(gzip.compress(bytes(range(200))))
+    file = Inflated(tmp_path / "a.gz")
+    assert file.read_at(150, 9) == bytes(range(150, 159))
+    file.close()
+
+
 @pytest.mark.parametrize("name", ["a.fits.gz", "tiles.fits", "scaled.fits.gz", "a.h5"])
 def test_a_plan_foretells_what_decompressing_an_image_takes(tmp_path: Path, name: str) -> None:
     import h5py
