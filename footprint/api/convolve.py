@@ -85,7 +85,8 @@ def convolve(
         Results are within 1e-6 (float64: 1e-14) of the sum of ``|mask|`` times the largest ``|image|`` of the tile, so next to
         something very much brighter, direct sums keep more digits; NaN and infinities reach what they reach in direct sums.
         "separable": the mask as a sum of products of a column and a row, found by its singular values until what is left is at most
-        2^-24 (float64: 2^-48) of the sum of ``|mask|``; refused if it has too many. "auto" chooses "fft" if, from the shapes of
+        2^-24 of the sum of ``|mask|`` if mask or sums are float32, as a mask of that dtype is a product to no more digits (else
+        2^-48); what is left out is missing from the sums; refused if it has too many. "auto" chooses "fft" if, from the shapes of
         image and mask alone, it is predicted to take at most 0.75 of the time of direct sums (0.85 on GPUs), as for large images
         and masks from about 11 x 11, 110 samples or 7 x 7 x 7, on GPUs 14 x 14. Otherwise, and with ``nan``, ``masked`` or
         ``weight``, it chooses "direct". If the two sums of a product are predicted to be faster still, it examines the weights of a

@@ -28,7 +28,10 @@ from footprint.spec import ArraySpec, Limits
 from footprint.units import format_seconds
 
 TOLERANCE = {"float32": 2.0**-24, "float64": 2.0**-48}
-"""Share of the sum of |w| that products may leave of a mask, by the smaller dtype of its own and the sums'."""
+"""Share of the sum of |w| that products may leave of a mask, by the smaller dtype of its own and the sums'.
+
+A float32 mask was rounded: also for float64 sums its products are sought to no more digits, as it would be refused.
+"""
 # A term adds up to what is there, so it is no free one: a mask of more terms than this share of its taps is not worth it.
 _WORTH = 0.5
 # What "auto" takes for one product: every weight is one to so much of itself, so that what is left of a faint one is not lost

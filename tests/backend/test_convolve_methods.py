@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 
@@ -220,6 +222,23 @@ def test_products_are_counted_to_the_tolerance(rng):
         fp.convolve(image, exact, device="cpu"),
         atol=1e-13 * exact.sum() * 5,
     )
+
+
+@pytest.mark.parametrize(
+    ("image_of", "mask_of", "bound"), [("f8", "f8", 48), ("f8", "f4", 24), ("f4", "f8", 24), ("f4", ">f4", 24)]
+)
+def test_products_leave_out_what_is_promised_by_the_dtypes(image_of, mask_of, bound, device, rng):
+    image = rng.standard_normal((60, 70)).astype(image_of)
+    mask = products((15, 15), rng).astype(mask_of)
+    whole, most = np.abs(mask.astype("f8")).sum(), np.abs(image).max()
+    got = fp.convolve(image, mask, method="separable", dtype="f8" if image_of == "f8" else None, device=device)
+    lost = np.abs(got - reference.convolve(image.astype("f8"), mask)).max() / (whole * most)
+    assert lost <= 2.0**-bound + (1e-13 if image_of == "f8" else 1e-6)  # and what direct sums lose
+    # So faint a rest makes a mask of float64, and no other, no product.
+    faint = (mask.astype("f8") + whole / mask.size * 2.0**-30 * rng.choice([-1, 1], mask.shape)).astype(mask_of)
+    with pytest.raises(fp.ArgumentError, match="not a sum of 3 products") if bound == 48 else contextlib.nullcontext():
+        fp.convolve(image, faint, method="separable", device="cpu")
+    assert "2^-24 of the sum of ``|mask|`` if mask or sums are float32" in fp.convolve.__doc__
 
 
 def notes(image, mask):

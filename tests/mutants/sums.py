@@ -211,4 +211,18 @@ MUTANTS = [
         ("tests/unit/test_thin_lines.py::test_rows_of_less_than_a_block_go_by_their_columns",),
         "images of 33 to 63 columns are copied for every few rows",
     ),
+    Mutant(
+        "footprint/ops/separated.py",
+        '"float32" in (np.dtype(dtype).name, np.asarray(weights).dtype.name)',
+        'np.dtype(dtype).name == "float32"',
+        (BACKEND + "convolve_methods.py::test_products_leave_out_what_is_promised_by_the_dtypes",),
+        "a product that was rounded to float32 is refused for float64 sums",
+    ),
+    Mutant(
+        "footprint/ops/separated.py",
+        'TOLERANCE["float32" if small else "float64"]',
+        'TOLERANCE["float32"]',
+        (BACKEND + "convolve_methods.py::test_products_leave_out_what_is_promised_by_the_dtypes",),
+        "products leave out of a float64 mask what they may of a float32 one",
+    ),
 ]
