@@ -117,24 +117,38 @@ def rank_op(spec: ArraySpec, rank: int | float | None, how: Window, device: Devi
     if places or place not in (0, count - 1):
         fix = "minimum_filter and maximum_filter take larger boxes"
         raise ArgumentError("size", tuple(lengths), f"windows of at most {MOST} along an axis", fix)
-    ends = [RankFilter(size, 0 if place == 0 else math.prod(size) - 1, at, *beyond) for size, at in _windows(*window)]
+    ends = [RankFilter(size, 0 if place == 0 else math.prod(size) - 1, at, *beyond) for size, at in _windows(*window, beyond[0])]
     return Pipeline.chain(ends, "input", "output"), order
 
 
-def _windows(sizes: tuple[int, ...], first: tuple[int, ...]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+def _windows(
+    sizes: tuple[int, ...], first: tuple[int, ...], borders: tuple[str, ...]
+) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Windows that kernels take, of which one after another reaches what a larger one does: an extreme of extremes is one of all.
 
-    All but the last reach as far before as after: then what lies beyond an end is what the border says, whichever it is.
+    What all but the last find is taken beyond an end as the border says: see `_reach`.
     """
     left = [(-start, start + size - 1) for size, start in zip(sizes, first)]
     found = []
     while any(lo + hi >= MOST for lo, hi in left):
-        reach = [min(lo, hi, MOST // 2) if lo + hi >= MOST else 0 for lo, hi in left]
-        if not any(reach):
-            raise ArgumentError("origin", first, f"windows of more than {MOST} whose longer side is at most {MOST - 1} longer")
-        found.append((tuple([2 * n + 1 for n in reach]), tuple([-n for n in reach])))
-        left = [(lo - n, hi - n) for (lo, hi), n in zip(left, reach)]
+        reach = [_reach(lo, hi, border) if lo + hi >= MOST else (0, 0) for (lo, hi), border in zip(left, borders)]
+        found.append((tuple([back + on + 1 for back, on in reach]), tuple([-back for back, _ in reach])))
+        left = [(lo - back, hi - on) for (lo, hi), (back, on) in zip(left, reach)]
     return [*found, (tuple([lo + hi + 1 for lo, hi in left]), tuple([-lo for lo, _ in left]))]
+
+
+def _reach(lo: int, hi: int, border: str) -> tuple[int, int]:
+    """How far before and after a pixel the next window reaches, of one that reaches ``lo`` and ``hi``.
+
+    Beyond an end where the image is mirrored, windows that reach as far before as after find what is mirrored; the last may then
+    lie beside its pixel. Elsewhere every window holds its own: what it reaches beyond an end is found at that end, too, or is
+    ``cval``.
+    """
+    half = MOST // 2
+    if border in ("reflect", "mirror"):
+        return half, half
+    back = min(lo, MOST - 1 - min(hi, half))
+    return back, MOST - 1 - back
 
 
 def _long(spec: ArraySpec, used: set[int], device: Device | None) -> Order:

@@ -22,7 +22,7 @@ MODES = [mode for mode in ("reflect", "mirror", "nearest", "wrap", "constant") i
 )  # fmt: skip
 def test_any_box_at_any_border(shape, size, data, mode, dtype, seed):
     image = (50 * np.random.default_rng(seed).standard_normal(shape)).astype(dtype)
-    origin = tuple(data.draw(st.integers(-min(4, (n - 1) // 2), min(4, (n - 1) // 2))) for n in size)
+    origin = tuple(data.draw(st.integers(-(n // 2), (n - 1) // 2)) for n in size)
     how = {"mode": mode, "cval": 1, "origin": origin}
     seen = image.astype(image.dtype.newbyteorder("=") if dtype not in ("f2", "?") else "f4")
     for name in ("minimum_filter", "maximum_filter"):
@@ -51,6 +51,19 @@ def test_every_device_budget_and_cut_gives_the_same(mode, device, rng):
     np.testing.assert_array_equal(fp.percentile_filter(image[1], 0.0, 13, **how), fp.minimum_filter(image[1], 13, **how))
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_windows_that_lie_to_one_side_on_every_device_at_every_budget(mode, device, rng):
+    image = rng.standard_normal((61, 47)).astype("f4")
+    for size, origin in (((30, 9), (-15, -4)), ((1, 60), (0, 29)), ((41, 25), (20, -12))):
+        how = {"mode": mode, "cval": 0.5, "origin": origin}
+        want = scipy.ndimage.maximum_filter(image, size, **how)
+        np.testing.assert_array_equal(fp.maximum_filter(image, size, device=device, **how), want)
+        with pytest.raises(fp.BudgetError) as caught:
+            fp.maximum_filter(image, size, memory=1, device=device, **how)
+        for memory in (caught.value.smallest, 2 * caught.value.smallest):
+            np.testing.assert_array_equal(fp.maximum_filter(image, size, memory=memory, device=device, **how), want)
+
+
 def test_what_no_extremes_make_is_refused():
     image = np.zeros((30, 30), "f4")
     for call in (lambda: fp.median_filter(image, 13), lambda: fp.rank_filter(image, 1, 13)):
@@ -60,5 +73,5 @@ def test_what_no_extremes_make_is_refused():
     cross[6] = cross[:, 6] = True
     with pytest.raises(fp.ArgumentError, match="at most 11"):
         fp.minimum_filter(image, footprint=cross)
-    with pytest.raises(fp.ArgumentError, match="whose longer side is at most 10 longer"):
-        fp.minimum_filter(image, 31, origin=15)
+    with pytest.raises(fp.ArgumentError, match="origin: got 16, wanted -15 to 15 for a window of 31"):
+        fp.minimum_filter(image, 31, origin=16)

@@ -83,4 +83,18 @@ MUTANTS = [
         ("tests/unit/test_masks_given.py::test_a_list_holds_nothing_that_is_refused_by_itself",),
         "masks of arrays in a list are dropped",
     ),
+    Mutant(
+        "footprint/api/_rank.py",
+        'if border in ("reflect", "mirror"):',
+        "if False:",
+        ("tests/backend/test_large_windows.py::test_windows_that_lie_to_one_side_on_every_device_at_every_budget",),
+        "beyond a mirroring end lie extremes of windows to the wrong side",
+    ),
+    Mutant(
+        "footprint/api/_rank.py",
+        'if border in ("reflect", "mirror"):',
+        "if True:",
+        ("tests/backend/test_large_windows.py::test_windows_that_lie_to_one_side_on_every_device_at_every_budget",),
+        "extremes at an end stand for pixels that a window beside them does not reach",
+    ),
 ]

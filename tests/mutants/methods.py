@@ -153,8 +153,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/api/_rank.py",
-        "tuple([-n for n in reach])",
-        "tuple([1 - n for n in reach])",
+        "tuple([-back for back, _ in reach])",
+        "tuple([1 - back for back, _ in reach])",
         ("tests/backend/test_large_windows.py::test_every_device_budget_and_cut_gives_the_same",),
         "a part of a window reaches beyond it",
     ),
