@@ -178,8 +178,13 @@ def _as_array(thing: Any) -> str:
     return f"give its .{found}{mapped}" if found else ""
 
 
-def described(shape: Any, dtype: Any, name: str = "shape", kinds: str = ACCEPTED) -> tuple[ArraySpec, Given]:
-    """Spec of an array of which only the numbers are known, and how a plan meets it: C-contiguous on the host."""
+def described(
+    shape: Any, dtype: Any, name: str = "shape", kinds: str = ACCEPTED, of_dtype: str = "dtype"
+) -> tuple[ArraySpec, Given]:
+    """Spec of an array of which only the numbers are known, and how a plan meets it: C-contiguous on the host.
+
+    ``name`` and ``of_dtype`` are the arguments that they come from.
+    """
     try:
         if isinstance(shape, bytes | dict | set) or getattr(shape, "ndim", 1) != 1:
             # Python would find whole numbers in these, too: a table's are the names of its columns.
@@ -197,7 +202,8 @@ def described(shape: Any, dtype: Any, name: str = "shape", kinds: str = ACCEPTED
     except (TypeError, ValueError):
         kind = np.dtype(object)
     if kind.kind not in kinds:
-        raise ShapeError("dtype", repr(dtype), f"one of {'' if 'c' in kinds else 'real '}numbers, such as 'float32' or 'uint16'")
+        wanted = f"a dtype of {'' if 'c' in kinds else 'real '}numbers, such as 'float32' or 'uint16'"
+        raise ShapeError(of_dtype, repr(dtype), wanted)
     return ArraySpec(lengths, kind.str), Given("host", kind.isnative)
 
 

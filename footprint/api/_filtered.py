@@ -269,7 +269,7 @@ def planned_sums(
     if hasattr(mask, "shape"):
         given = weights_of(mask, flip, how.sums or spec.dtype, None, how.scales(beside), how.several)
     kind = kinds[1] if given is None else given.spec.dtype
-    is_complex = kind is not None and described((), kind, kinds=COMPLEX)[0].dtype[1] == "c"
+    is_complex = kind is not None and described((), kind, kinds=COMPLEX, of_dtype="mask_dtype")[0].dtype[1] == "c"
     op, weights = operation(spec, mask if given is None else given.spec.shape, how, number(cval), flip, is_complex, beside)
     given = mask_slot(weights) if given is None else given
     image = Described(spec, meets)

@@ -59,7 +59,9 @@ def rows_beside(beside: Beside, shape: tuple[int, ...]) -> list[Face]:
 
 def foretold(name: str, kind: Any, shape: tuple[int, ...], order: tuple[int, ...] | None = None) -> Described:
     """An array of an image's shape, its axes in that order, as its plan meets it, by the dtype alone."""
-    spec, meets = described(shape, getattr(kind, "dtype", kind), name)
+    # NumPy's classes of numbers have a ``dtype`` that is none.
+    dtype = kind if isinstance(kind, type) else getattr(kind, "dtype", kind)
+    spec, meets = described(shape, dtype, name, of_dtype=name)
     return Described(spec, meets if order is None else Given(direct=False, order=order))
 
 

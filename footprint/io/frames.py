@@ -151,7 +151,7 @@ def described(shape: Any, dtype: Any, axes: str) -> tuple[tuple[int, ...], np.dt
     try:
         return lengths, np.dtype(dtype)
     except TypeError:
-        raise ShapeError("dtype", repr(dtype), "one of real numbers, such as 'float32' or 'uint16'") from None
+        raise ShapeError("dtype", repr(dtype), "a dtype of real numbers, such as 'float32' or 'uint16'") from None
 
 
 def row_range(rows: slice | None, n: int, name: str = "rows") -> tuple[int, int]:

@@ -87,4 +87,11 @@ MUTANTS = [
         ("tests/unit/test_wedge.py::test_one_direction_is_said",),
         "of many projections from one direction nothing is said",
     ),
+    Mutant(
+        "footprint/api/_sides.py",
+        "described(shape, dtype, name, of_dtype=name)",
+        "described(shape, dtype, name)",
+        ("tests/unit/test_hints.py::test_a_dtype_that_is_none_is_named_as_its_argument",),
+        "the dtype of weights is blamed on the image's",
+    ),
 ]

@@ -355,3 +355,18 @@ def test_what_lies_outside_complex_numbers_is_real():
     for cval in 1j, np.complex128(2 + 1j), np.complex64(2 + 1j):
         assert "wanted a real number" in error_of(fp.convolve, np.ones((4, 5), "c8"), np.ones((3, 3)), cval=cval)
         assert "wanted a finite number" in error_of(fp.gaussian_filter, np.ones((4, 5)), 1, mode="constant", cval=cval)
+
+
+@pytest.mark.parametrize("kind", [np.float32, "float32", np.dtype("f4"), np.ones(1, "f4")])
+@pytest.mark.parametrize("plan", [fp.plan_convolve, fp.plan_correlate])
+def test_what_lies_beside_an_image_is_planned_by_any_dtype(plan, kind):
+    want = plan((64, 64), (3, 3), weight="f4", masked="?", device="cpu")
+    assert plan((64, 64), (3, 3), weight=kind, masked=np.bool_, device="cpu").nbytes == want.nbytes
+
+
+def test_a_dtype_that_is_none_is_named_as_its_argument():
+    known = {"dtype": "numbers", "weight": "real numbers", "masked": "real numbers", "mask_dtype": "numbers"}
+    for name, numbers in known.items():
+        for wrong in ("flaot32", str, object):
+            sentence = error_of(fp.plan_convolve, (64, 64), (3, 3), device="cpu", **{name: wrong})
+            assert sentence == f"{name}: got {wrong!r}, wanted a dtype of {numbers}, such as 'float32' or 'uint16'."
