@@ -110,7 +110,7 @@ def rank_op(spec: ArraySpec, rank: int | float | None, how: Window, device: Devi
     # Where the window is one pixel wide nothing outside is looked at.
     borders = [name if length > 1 else NONE for name, length in zip(borders, lengths)]
     last = slice(-min(n_axes, 2), None)
-    place, beyond = _rank(rank, count), (tuple(borders[last]), _cval(how.cval, dtype), AXES[-n_axes:])
+    place, beyond = _rank(rank, count), (tuple(borders[last]), _cval(how.cval, dtype, "constant" in modes), AXES[-n_axes:])
     window = tuple(lengths[last]), tuple(first[last])
     if max(lengths) <= MOST:
         return RankFilter(window[0], place, window[1], *beyond, places), order
@@ -193,8 +193,11 @@ def _rank(rank: int | float | None, count: int) -> int:
     return rank % count
 
 
-def _cval(cval: Any, dtype: str) -> str:
-    """The constant as text, exactly as the kernels see it."""
+def _cval(cval: Any, dtype: str, used: bool) -> str:
+    """The constant as text, exactly as the kernels see it; where no border is one it is any number, and counts as 0."""
+    if not used:
+        _cval(cval, "float64", True)
+        cval = 0
     kind = np.dtype(dtype)
     if kind.kind == "f":
         try:

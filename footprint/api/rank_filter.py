@@ -47,7 +47,7 @@ def median_filter(
         What lies outside: abcd|dcba (numpy.pad's "symmetric"); ``cval``; the last pixel; abcd|cba (numpy.pad's "reflect");
         abcd|abcd. The notes have the names that other libraries give them, which are accepted where no two differ.
     cval : float
-        Value outside for "constant"; the image's dtype must be able to hold it.
+        Value outside for "constant", and only looked at there; the image's dtype must be able to hold it.
     origin : int or tuple of int
         Moves the window, which is centred at 0, towards smaller indices.
     axes : tuple of int, optional

@@ -272,3 +272,17 @@ def test_every_column_is_written_at_any_width(dtype, size, rng):
             fp.minimum_filter(image, size, mode="reflect", origin=(0, origin), output=out, device="cpu")
             want = scipy.ndimage.minimum_filter(image, size, mode="reflect", origin=(0, origin))
             np.testing.assert_array_equal(out, want)
+
+
+@pytest.mark.parametrize("verb", ["median_filter", "maximum_filter"])
+def test_a_constant_counts_only_where_a_border_is_one(verb, rng):
+    call, image = getattr(fp, verb), rng.integers(0, 2, (9, 8)).astype(bool)
+    for mode in ("mirror", "reflect", ("nearest", "wrap")):
+        want = call(image, 3, mode=mode, device="cpu")
+        for cval in (2, -3.5, np.nan):
+            same(call(image, 3, mode=mode, cval=cval, device="cpu"), want)
+        with pytest.raises(fp.ArgumentError, match="cval: got 'a', wanted a number"):
+            call(image, 3, mode=mode, cval="a", device="cpu")
+    for mode in ("constant", ("nearest", "constant")):
+        with pytest.raises(fp.ArgumentError, match="cval: got 2, wanted a value that bool holds, 0 to 1"):
+            call(image, 3, mode=mode, cval=2, device="cpu")

@@ -97,4 +97,11 @@ MUTANTS = [
         ("tests/backend/test_large_windows.py::test_windows_that_lie_to_one_side_on_every_device_at_every_budget",),
         "extremes at an end stand for pixels that a window beside them does not reach",
     ),
+    Mutant(
+        "footprint/api/_rank.py",
+        '"constant" in modes), AXES',
+        "True), AXES",
+        ("tests/backend/test_rank_filter.py::test_a_constant_counts_only_where_a_border_is_one",),
+        "a constant that nothing uses is refused",
+    ),
 ]
