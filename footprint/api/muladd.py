@@ -40,7 +40,7 @@ def muladd(
         Factors. Where ``a`` is 0 the old values are not read, so NaN is overwritten.
     dst_region, other_region : slice, int or tuple of them, optional
         One an axis (missing ones and None are whole axes), negative starts, stops and steps as in NumPy; an int keeps
-        its axis. The two regions must be of equal size and not empty.
+        its axis. The two regions must be of equal size, and empty only where the arrays are.
     memory : str, int or float, optional
         The most memory a run may take beyond the arrays you pass in.
     device : str
@@ -73,7 +73,10 @@ def muladd(
     factors = _number("a", a), _number("b", b)
     regions = region(dst_region, target.spec.shape, "dst_region"), region(other_region, source.spec.shape, "other_region")
     job = MulAdd(*factors, *regions, _AXES[-len(regions[0]) :])
+    _alike(regions, (dst_region, other_region))
     job.out_specs(target.spec, source.spec)
+    if not target.spec.size or not source.spec.size:
+        return written(dst)
     _apart(target, source, regions)
     on = where(device, target, source)
     if not _where_they_lie(on, target, source):
@@ -117,6 +120,17 @@ def _number(name: str, value: Any) -> float:
         return float(value)
     except (TypeError, ValueError, OverflowError):
         raise ArgumentError(name, repr(value), "a number") from None
+
+
+def _alike(regions: tuple[Region, Region], given: tuple[Any, Any]) -> None:
+    """Refuse regions that differ in size, in the words of what was given: arrays where they are all of them."""
+    size, other = (tuple([count for *_, count in part]) for part in regions)
+    if size == other or len(size) != len(other):
+        return
+    whole, all_of_other = (one is None for one in given)
+    name, got = ("other", "shape") if all_of_other else ("other_region", "size")
+    fix = "give dst_region= or other_region= for a part of either" if whole and all_of_other else ""
+    raise ShapeError(name, f"{got} {other}", f"{size}, the {'shape of dst' if whole else 'size of dst_region'}", fix)
 
 
 def _slices(part: Region) -> tuple[slice, ...]:

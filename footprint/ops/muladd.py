@@ -22,7 +22,7 @@ def region(slices: object, shape: tuple[int, ...], name: str) -> Region:
     Raises
     ------
     ArgumentError, ShapeError
-        Where something is no slice, there are too many, or the region is empty.
+        Where something is no slice, there are too many, or the region is empty though the array is not.
     """
     given = () if slices is None else slices if isinstance(slices, tuple | list) else (slices,)
     if len(given) > len(shape):
@@ -42,7 +42,7 @@ def region(slices: object, shape: tuple[int, ...], name: str) -> Region:
             steps = range(*(one or slice(None)).indices(n))
         except (TypeError, ValueError, OverflowError):
             raise ArgumentError(name, repr(one), "a slice of integers with a step that is not 0") from None
-        if len(steps) == 0:
+        if len(steps) == 0 and n:
             raise ShapeError(name, f"{one} of axis {axis}, which has {n} elements", "a region that is not empty")
         found.append((steps.start, steps.step, len(steps)))
     return tuple(found)

@@ -107,6 +107,30 @@ def test_bad_input_is_one_clear_sentence(change, word):
     assert word in str(caught.value)
 
 
+@pytest.mark.parametrize("shape", [(0,), (0, 5), (4, 0, 3)])
+def test_empty_arrays_stay_empty(shape, device):
+    dst = np.ones(shape, "f4")
+    for regions in ({}, {"dst_region": S(None)}, {"other_region": S(None, None, -1)}):
+        assert fp.muladd(dst, np.ones(shape), 2, 3, device=device, **regions) is dst
+    with pytest.raises(fp.ShapeError, match="other: got shape"):
+        fp.muladd(dst, np.ones([n + 1 for n in shape]), device=device)
+
+
+@pytest.mark.parametrize(
+    ("regions", "sentence"),
+    [
+        ({}, "other: got shape (3, 5), wanted (4, 5), the shape of dst; give dst_region= or other_region= for a part of either."),
+        ({"dst_region": S(0, 2)}, "other: got shape (3, 5), wanted (2, 5), the size of dst_region."),
+        ({"other_region": S(0, 2)}, "other_region: got size (2, 5), wanted (4, 5), the shape of dst."),
+        ({"dst_region": S(3), "other_region": S(2)}, "other_region: got size (2, 5), wanted (3, 5), the size of dst_region."),
+    ],
+)
+def test_sizes_that_differ_are_told_of_what_was_given(regions, sentence):
+    with pytest.raises(fp.ShapeError) as caught:
+        fp.muladd(np.ones((4, 5)), np.ones((3, 5)), device="cpu", **regions)
+    assert str(caught.value) == sentence
+
+
 @pytest.mark.parametrize(("step", "other_step"), [(2, 3), (1, -1), (-2, 1), (3, 3)])
 def test_long_rows_with_steps_of_their_own(device, rng, step, other_step):
     """Rows are worked on in pieces, each of which begins its own step further on in either array."""

@@ -104,4 +104,11 @@ MUTANTS = [
         ("tests/backend/test_rank_filter.py::test_a_constant_counts_only_where_a_border_is_one",),
         "a constant that nothing uses is refused",
     ),
+    Mutant(
+        "footprint/ops/muladd.py",
+        "if len(steps) == 0 and n:",
+        "if len(steps) == 0:",
+        ("tests/backend/test_muladd.py::test_empty_arrays_stay_empty",),
+        "empty arrays are refused for a region that nobody gave",
+    ),
 ]
