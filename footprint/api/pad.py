@@ -63,7 +63,7 @@ def pad(
         "maximum", "mean", "median", "minimum", "empty" (zeros here). The notes have the names that other libraries give to
         borders, which are accepted where no two differ.
     constant_values, end_values, stat_length, reflect_type
-        As in ``numpy.pad``.
+        As in ``numpy.pad``; where last digits may differ from its, as of odd reflections, is told with the result below.
     rows_index, cols_index : array of int, optional
         Instead of a width and a mode: the source row of each output row and the source column of each output column,
         of the last two axes; None keeps the axis.
