@@ -114,7 +114,8 @@ def last(axes: Axes, n_axes: int) -> tuple[int, ...] | None:
         return None
     along = [axis + n_axes if axis < 0 else axis for axis in axes]
     if not along or len(set(along)) < len(along) or not all(0 <= axis < n_axes for axis in along):
-        raise ArgumentError("axes", axes, f"different axes of an array of {n_axes}, one for each of the mask's")
+        span = f", from {-n_axes} to {n_axes - 1}" * bool(n_axes)
+        raise ArgumentError("axes", axes, f"different axes of an array of {n_axes}{span}, one for each of the mask's")
     order = (*(axis for axis in range(n_axes) if axis not in along), *along)
     return None if order == tuple(range(n_axes)) else order
 

@@ -88,6 +88,7 @@ def rank_op(spec: ArraySpec, rank: int | float | None, how: Window, device: Devi
         raise ShapeError("input", f"dtype {np.dtype(dtype).name}", "numbers of at most 8 bytes", "use float64")
     wanted = axes_of(how.axes, n_axes)
     sizes, chosen = _sizes(how.size, how.footprint, len(wanted))
+    given = "size" if how.footprint is None else "footprint"
     lengths, borders, moved = [1] * n_axes, [NONE] * n_axes, [0] * n_axes
     modes, origins = each("mode", how.mode, len(wanted), mode_of), each("origin", how.origin, len(wanted), whole)
     for axis, length, name, move in zip(wanted, sizes, modes, origins):
@@ -103,7 +104,9 @@ def rank_op(spec: ArraySpec, rank: int | float | None, how: Window, device: Devi
         chosen = chosen if order is None else chosen.transpose(order)
     if n_axes == 3 and lengths[0] > 1:
         fix = "give axes=(1, 2) for every plane on its own, or axes=(0, 1) for every colour"
-        raise ShapeError("size", tuple(lengths), "1 along one of three axes", fix)
+        if chosen is None and _rank(rank, count := math.prod(lengths)) in (0, count - 1):
+            fix += "; minima and maxima of a volume are those along axes=(1, 2), and of these those along axes=0"
+        raise ShapeError(given, sizes, "1 along one of three axes", fix)
     first = [placed("origin", move, length) for move, length in zip(moved, lengths)]
     places = () if chosen is None else tuple(np.argwhere(chosen.reshape((1, *lengths)[-2:])).ravel().tolist())
     count = len(places) // 2 or int(np.prod(lengths))
@@ -116,7 +119,7 @@ def rank_op(spec: ArraySpec, rank: int | float | None, how: Window, device: Devi
         return RankFilter(window[0], place, window[1], *beyond, places), order
     if places or place not in (0, count - 1):
         fix = "minimum_filter and maximum_filter take larger boxes"
-        raise ArgumentError("size", tuple(lengths), f"windows of at most {MOST} along an axis", fix)
+        raise ArgumentError(given, sizes, f"windows of at most {MOST} along an axis", fix)
     ends = [RankFilter(size, 0 if place == 0 else math.prod(size) - 1, at, *beyond) for size, at in _windows(*window, beyond[0])]
     return Pipeline.chain(ends, "input", "output"), order
 

@@ -220,7 +220,7 @@ def _job(
     for option, value in options.items():
         usual, modes = _OPTIONS[option]
         if mode not in modes and not np.array_equal(value, usual):
-            raise ArgumentError(option, repr(value), f"none in mode {mode!r}", f"it belongs to {' and '.join(modes)}")
+            raise ArgumentError(option, repr(value), f"none in mode {mode!r}", f"it belongs to {', '.join(modes)}")
     lengths: tuple[tuple[int | None, int | None], ...] = ()
     if mode in STATISTICS and stat_length is not None:
         pairs = _pairs("stat_length", stat_length, ndim, "a number of elements")

@@ -238,8 +238,9 @@ def open_planes(path: str | os.PathLike[str], extension: int | str | None = None
     frames, shape, header = _open_planes(name, dataset, extension)
     if len(shape) < 2 or min(shape) < 1:
         frames.close()
-        problem = "an empty image" if len(shape) >= 2 else "no image"
-        raise FormatError(path, f"holds {problem} (shape {shape}), wanted (n_y, n_x)")
+        if len(shape) < 2:
+            raise FormatError(path, f"holds no image (shape {shape}), wanted (n_y, n_x)")
+        raise FormatError(path, f"holds an empty image (shape {shape}), wanted one that has pixels")
     return name, frames, shape, header
 
 

@@ -188,8 +188,9 @@ class Correlate(Op):
         if weights.shape[several:] != self.taps:
             raise ShapeError("mask", f"shape {weights.shape[several:]}", f"{self.taps}, as the operation was made for")
         if self.masks == "each" and (self.batch != 1 or image.shape[0] != weights.shape[0]):
-            got, many = counted(weights.shape[0], "masks"), image.shape[: self.batch] or "an image alone"
-            raise ShapeError("mask", got, f"one for each image of a batch along one axis; there is {many}", 'masks="all" takes all')
+            each = f"{image.shape[0]}, one for each {('signal', 'image', 'volume')[len(self.taps) - 1]} of the batch"
+            each = each if self.batch == 1 else f"an image of which one axis counts images, not {self.batch}"
+            raise ShapeError("mask", counted(weights.shape[0], "masks"), each, 'masks="all" filters by all of them')
 
     def halo(self, axis: str) -> Reach:
         """Rows before and after; borders that mirror may need one more, and one that wraps needs those of the other end."""

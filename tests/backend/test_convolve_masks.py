@@ -92,7 +92,12 @@ def test_what_cannot_be_is_said(rng, bank):
     for shape, masks, method, said in (
         ((20, 23), "one", "auto", 'mask: got 3 dimensions, wanted 2, as many as the image; masks="all" takes its first axis'),
         ((20, 23), "many", "auto", "masks: got 'many', wanted one of one, all, each"),
-        ((2, 20, 23), "each", "auto", r"mask: got 3 masks, wanted one for each image of a batch along one axis; there is \(2,\)"),
+        (
+            (2, 20, 23),
+            "each",
+            "auto",
+            "mask: got 3 masks, wanted 2, one for each image of the batch; masks=.all. filters by all of",
+        ),
         ((20, 23), "all", "separable", "'separable' for several masks"),
         ((23,), "all", "auto", "mask: got 3 dimensions, wanted 2, as many as the image and one"),
     ):

@@ -370,3 +370,31 @@ def test_a_dtype_that_is_none_is_named_as_its_argument():
         for wrong in ("flaot32", str, object):
             sentence = error_of(fp.plan_convolve, (64, 64), (3, 3), device="cpu", **{name: wrong})
             assert sentence == f"{name}: got {wrong!r}, wanted a dtype of {numbers}, such as 'float32' or 'uint16'."
+
+
+def test_what_is_wanted_is_in_the_numbers_and_names_that_were_given():
+    volume, planes = np.ones((9, 9, 9), "f4"), "give axes=(1, 2) for every plane on its own, or axes=(0, 1) for every colour"
+    wrong = [
+        (fp.convolve, (IMAGE, MASK), {"axes": 5}, "axes: got (5,), wanted different axes of an array of 2, from -2 to 1, one for"),
+        (fp.convolve, (IMAGE, MASK), {"masks": "each"}, "mask: got 3 masks, wanted 12, one for each signal of the batch; masks="),
+        (
+            fp.convolve,
+            (IMAGE, MASK[None]),
+            {"masks": "each", "axes": (0, 1)},
+            "mask: got 1 mask, wanted an image of which one axis counts images, not 0; ",
+        ),
+        (fp.pad, (IMAGE, 2), {"stat_length": 0}, "; it belongs to maximum, mean, median, minimum."),
+        (fp.median_filter, (IMAGE,), {"footprint": np.ones((12, 3))}, "footprint: got (12, 3), wanted windows of at most 11 along"),
+        (fp.median_filter, (IMAGE, (12, 3)), {"axes": (1, 0)}, "size: got (12, 3), wanted windows of at most 11 along"),
+        (fp.median_filter, (volume, 3), {}, f"size: got (3, 3, 3), wanted 1 along one of three axes; {planes}."),
+        (fp.maximum_filter, (volume, 3), {}, f"; {planes}; minima and maxima of a volume are those along axes=(1, 2), and of"),
+    ]
+    for verb, args, named, words in wrong:
+        assert words in error_of(verb, *args, **named)
+
+
+def test_an_empty_file_is_told_so(tmp_path):
+    np.save(tmp_path / "empty.npy", np.zeros((0, 400), "f4"))
+    with pytest.raises(fp.errors.FormatError) as caught:
+        fp.open_image(tmp_path / "empty.npy")
+    assert str(caught.value).endswith(": holds an empty image (shape (0, 400)), wanted one that has pixels.")
