@@ -180,13 +180,13 @@ class Geometry:
         return self
 
     def check_shifts(self) -> Geometry:
-        """Raise where the axis of some projection lies farther off the detector than any axis may: it would see nothing."""
+        """Raise where some shift is longer than from the first to the last place where an axis may lie: it would see nothing."""
         if self.axis_shifts is not None:
-            shifts, (low, high, wanted) = np.asarray(self.axis_shifts), limits_of_axis(self.n_x)
-            least, most = (self.center + end for end in self.ends)
-            far = np.flatnonzero((least + shifts < low) | (most + shifts > high))
+            shifts, most = np.asarray(self.axis_shifts), 3 * self.n_x
+            far = np.flatnonzero(np.abs(shifts) > most)
             if far.size:
-                raise ArgumentError("axis_shifts", f"{shifts[far[0]]:g} at projection {far[0]}", f"the axis {wanted}")
+                wanted = f"at most {counted(most, 'pixels')}, three times the detector's width"
+                raise ArgumentError("axis_shifts", f"{shifts[far[0]]:g} at projection {far[0]}", wanted)
         return self
 
     def check_circle(self, circle: bool) -> None:

@@ -82,9 +82,11 @@ def test_tiles_take_the_shape_of_results():
     line = Tile(64, 1, 28, 1, 1)
     assert of((9999, 128), (1, 9), line) == (8, 8, 28, 1) and of((9999, 3), (1, 9), line) == (1, 64, 4, 1)
     assert of((1, 1 << 20), (1, 9), line) == (64, 1, 28, 1) and of((1, 100), (1, 9), line) == (4, 1, 28, 1)
-    # A tile that would be too large has fewer rows.
+    # A tile that would be too large has fewer rows, and where it has one, fewer columns.
     narrow = of((4096, 2), (63, 63))
     assert narrow[1] < 256 and tile_bytes(Tile(*narrow, 3), (63, 63), 0, 4) <= 72 << 10
+    flat = of((1, 700), (64, 8), Tile(16, 16, 4, 1, 1))
+    assert flat[:2] == (64, 1) and tile_bytes(Tile(*flat, 1), (64, 8), 0, 4) <= 72 << 10
     assert {piece(mask) for mask in ((64, 4), (99, 1), (5, 64, 3))} == {(64, 4)} and piece((1, 999)) == piece((1, 1, 9)) == (1, 256)
     assert (piece((70, 8)), piece((4, 70)), piece((8, 70)), piece((9, 70))) == ((32, 8), (4, 48), (8, 32), (16, 16))
     assert all(cols % 4 == 0 and (cols <= 52 or rows == 1) for rows, cols in map(piece, MASKS))

@@ -49,7 +49,7 @@ MUTANTS = [
         "footprint/ops/fbp.py",
         "checked().check_shifts().check_circle",
         "checked().check_circle",
-        ("tests/backend/test_fbp.py::test_shifts_are_refused_where_an_axis_would_be",),
+        ("tests/backend/test_fbp.py::test_shifts_are_refused_that_leave_nothing",),
         "shifts that leave nothing of a volume are taken",
     ),
     Mutant(

@@ -157,7 +157,7 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/convolve/gpu.py",
-        "while t.ty > 1 and tile_bytes(t, mask, x0, out.itemsize) > most:",
+        "while max(t.tx, t.ty) > 1 and tile_bytes(t, mask, x0, out.itemsize) > most:",
         "while False:",
         ("tests/backend/test_gpu_narrow.py::test_tiles_take_the_shape_of_results",),
         "a narrow tile takes more of the chip than there is",

@@ -148,8 +148,8 @@ def shaped(t: Tile, mask: tuple[int, ...], x0: int, out: ArraySpec, most: int) -
         t = t._replace(ry=1)
     while t.ty > 1 and t.ty // 2 * t.ry >= height:
         t = t._replace(tx=t.tx * 2 if t.tx * t.rx < width else t.tx, ty=t.ty // 2)
-    while t.ty > 1 and tile_bytes(t, mask, x0, out.itemsize) > most:
-        t = t._replace(ty=t.ty // 2)
+    while max(t.tx, t.ty) > 1 and tile_bytes(t, mask, x0, out.itemsize) > most:
+        t = t._replace(ty=t.ty // 2) if t.ty > 1 else t._replace(tx=t.tx // 2)
     return t
 
 
