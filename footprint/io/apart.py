@@ -47,9 +47,10 @@ class Apart:
         return value
 
     def end(self) -> None:
-        """Let the thread go; there are no more calls."""
+        """Let the thread go; whoever calls all the same does it in his own."""
         if self._tasks is not None:
             self._tasks.put(None)
+        self._tasks, self._pid = None, os.getpid()
 
     def _begin(self) -> None:
         # A fork has none of the threads.

@@ -295,4 +295,11 @@ MUTANTS = [
         ("tests/unit/test_io_chunks.py::test_a_gzip_file_is_inflated_by_one_thread_that_goes_with_it",),
         "the thread that inflates a file outlives it",
     ),
+    Mutant(
+        "footprint/io/apart.py",
+        "self._tasks, self._pid = None, os.getpid()\n",
+        "pass\n",
+        ("tests/unit/test_io_chunks.py::test_a_gzip_file_is_inflated_by_one_thread_that_goes_with_it",),
+        "who reads what another has closed waits for a thread that is gone",
+    ),
 ]

@@ -273,6 +273,22 @@ def test_a_gzip_file_is_inflated_by_one_thread_that_goes_with_it(tmp_path: Path,
         seen[0].join(10)
         assert not seen[0].is_alive()
         seen.clear()
+    late: list[Exception] = []
+
+    def read() -> None:
+        file = Inflated(tmp_path / "a.gz")
+        file.read_at(0, 1)
+        file.close()
+        try:
+            file.read_at(150, 9)
+        except Exception as error:
+            late.append(error)
+
+    # Who reads what another has closed is told so, and waits for nobody.
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    reader.join(10)
+    assert not reader.is_alive() and len(late) == 1
 
 
 def test_a_gzip_file_is_inflated_where_no_thread_can_be_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
