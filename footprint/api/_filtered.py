@@ -277,9 +277,9 @@ def planned_sums(
     sides = [foretold(name, kind, spec.shape, order) for name, kind in zip(BESIDE, beside) if kind is not None]
     result = _result(op, flip, how, spec, weights, *(s.spec for s in sides))
     made = made_by(how.method, op, spec, given, where(device), memory)
-    if order is not None and (straight := where_it_lies(made.op, how.axes, len(order))) is not None:
-        made, result, image = made._replace(op=straight), turned_back(result, order), Described(turned_back(spec, order), Given())
-        order = None
+    if (straight := where_it_lies(made.op, order)) is not None:
+        made, image = made._replace(op=straight), Described(turned_back(spec, order), Given())
+        result, order = turned_back(result, order), None
     into = order if order is None or how.masks != "all" else (0, *(axis + 1 for axis in order))
     target = Described(result, Given(direct=order is None, order=into))
     plan = planned("convolve", made.op, [image, *made.rest, *sides], [target], where(device), memory)
@@ -348,7 +348,7 @@ def _run(
         sink = turned(target, into)
         place = where(device, source, target, *sides)
         made = made_by(how.method, op, source.spec, given, place, memory)
-        if order is not None and (straight := where_it_lies(made.op, how.axes, len(order))) is not None:
+        if (straight := where_it_lies(made.op, order)) is not None:
             made, source, sink, order = made._replace(op=straight), natural, target, None
         key = call("convolve", made.op, [source, *made.rest, *sides], [sink], place, memory)
         turns = None if order is None or into is None else (order, into)

@@ -65,12 +65,11 @@ def _long_last(shape: tuple[int, ...], used: Collection[int], short: int) -> Ord
     return (2, 0, 1) if long[1] else (1, 2, 0) if long[0] else None
 
 
-def where_it_lies(op: Op, axes: tuple[int, ...] | None, n_axes: int) -> Op | None:
-    """The same direct sums along one axis that is not the last without its axes turned; None of any others."""
-    if type(op) is not Correlate or axes is None or len(op.taps) != 1 or op.masks != "one":
+def where_it_lies(op: Op, order: Order) -> Op | None:
+    """The same direct sums along the one axis that an order has last, of an array as it is; None of any others."""
+    if order is None or type(op) is not Correlate or len(op.taps) != 1 or op.masks != "one":
         return None
-    axis = axes[0] % n_axes
-    return replace(op, batch=axis, after=n_axes - 1 - axis)
+    return replace(op, batch=order[-1], after=len(order) - 1 - order[-1])
 
 
 def turned_spec(spec: ArraySpec, order: Order) -> ArraySpec:

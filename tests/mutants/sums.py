@@ -171,7 +171,7 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/api/_turned.py",
-        "return replace(op, batch=axis, after=n_axes - 1 - axis)",
+        "return replace(op, batch=order[-1], after=len(order) - 1 - order[-1])",
         "return None",
         (BACKEND + "convolve_axes.py::test_columns_are_turned_for_no_sums",),
         "columns are turned to be summed, which takes up to twenty times as long",

@@ -79,10 +79,10 @@ def border(name: object, argument: str = "boundary", readers: str = "ndimage") -
     if name is None and argument == "boundary":
         fix = 'where astropy sets results at the edges to 0 for None, mode="valid" leaves them out'
     if isinstance(name, str) and (near := closest(name, (*wanted, "reflect", *_WORDS))):
-        fix = f"the nearest is {near}; {fix}"
-        if near not in wanted and near != "reflect":
-            own = _WORDS[near]
-            fix = fix.replace("; ", f'; "{near}" is "{NUMPY[own] if readers == "numpy" else own}" here; ', 1)
+        own = _WORDS.get(near, near)
+        here = NUMPY.get(own, own) if readers == "numpy" else own
+        also = "" if near in (here, "reflect") else f'"{near}" is "{here}" here; '
+        fix = f"the nearest is {near}; {also}{fix}"
     raise ArgumentError(argument, repr(name), "one of " + ", ".join(wanted), fix)
 
 
