@@ -70,7 +70,7 @@ def gaussian_filter(
     array
         float32 for float16, float32, bool and integers of 8 and 16 bits; float64 for all others. scipy.ndimage truncates results
         for integers to integers; cast them if you want that. Within 1e-6 of the sum of ``|w| |x|`` (float64: 1e-14); wide Gaussians
-        of float32, by coarse rows and columns, also count light beyond their ends with up to 3e-7 of the largest weight, and matrix
+        of float32, by coarse rows and columns, also count light beyond their ends with up to 4e-7 of the largest weight, and matrix
         units, of numbers beside one over a million times larger, lose what is 2^-40 of that.
 
     Raises

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from footprint.kernels.coarse.contract import Wide, in_reach, tables, wide
+from footprint.kernels.coarse.contract import Wide, in_reach, tables, way_of, wide
+from footprint.kernels.coarse.ways import UNITS
 from footprint.kernels.common.borders import NONE
 from footprint.kernels.separable.contract import read_as
 from footprint.ops.base import Op
@@ -17,10 +18,12 @@ from footprint.plan.slots import NOTHING, Number, Reach, Ref
 from footprint.spec import ArraySpec, Limits
 from footprint.units import format_seconds
 
-# Operations a pixel, how many more where steps are one row, their share more for what lies around an image, in sides; launches, and
-# launches' worth of a row of a step, as rows wait for each other however few there are (all measured on an H100 at 1024 x 1024 to
-# 8192 x 8192 and sigmas of 11 to 300: 12 % off at most).
-_WORK, _MORE, _AROUND, _LAUNCHES, _WAITS = 300.0, 630.0, 0.42, 6.3, 0.31
+# Operations a pixel, how many more where steps are one row, and launches, of one pass over the image and of two: of units
+# measured on an H200 at 8192 x 8192 and sigmas of 17 to 390, and turned to an H100's memory; of others on an H100 at 1024 x 1024
+# to 8192 x 8192 and sigmas of 11 to 300 (12 % off at most). Then the share more for what lies around an image, in sides, and
+# launches' worth of a row of a step, as rows wait for each other however few there are.
+_ONCE, _TWICE = (216.0, 507.0, 7.0), (300.0, 630.0, 6.3)
+_AROUND, _WAITS = 0.42, 0.31
 # The same of a processor, whose stages are no launches (measured on two cores with AVX-512 at 128 x 128 to 6000 x 6000 and sigmas
 # of 11 to 300, as shares of what direct sums took: 15 % off, but twice as much where an image is smaller than what lies around).
 _CORE_WORK, _CORE_AROUND, _CORE_LAUNCHES = 200.0, 0.8, 10
@@ -48,21 +51,24 @@ class Coarse(Line):
         return next(((taps, one) for taps, one in zip(self.taps, self.gaussians) if taps.axis == axis), None)
 
     def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
-        """The image is read twice and written once; what lies between is a share of it, gathered in two parts that are added."""
+        """The image is read once or twice and written once; what lies between is a share of it, gathered in parts."""
         image, (out,) = specs[0], self.out_specs(*specs)
         tall, across = self.gaussians
         around = sum(one.around / side for one, side in zip(self.gaussians, out.shape[-2:])) / 2
         if limits.family == "cpu":
             return Cost(2 * image.nbytes + out.nbytes, _CORE_WORK * (1 + _CORE_AROUND * around) * out.size, _CORE_LAUNCHES)
+        once = tall.way is UNITS
+        work, more, launches = _ONCE if once else _TWICE
         between = 6 * out.nbytes * (1 / tall.step + 1 / across.stride)
-        flops = (_WORK + _MORE / tall.step) * (1 + _AROUND * around) * out.size
-        return Cost(2 * image.nbytes + out.nbytes + between, flops, round(_LAUNCHES + _WAITS * tall.step))
+        flops = (work + more / tall.step) * (1 + _AROUND * around) * out.size
+        seen = image.nbytes if once else 2 * image.nbytes
+        return Cost(seen + out.nbytes + between, flops, round(launches + _WAITS * tall.step))
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """Record the launches; a part lies where its window begins, and coarse rows where the whole has them."""
         image, out = refs
         tall, across = self.gaussians
-        if tall.core != (b.limits.family == "cpu"):
+        if tall.way != way_of(b.limits):
             # Chosen where the image lies, and run where the result does.
             lines(list(self.taps), self.dims, self.leads).record(b, image, out)
             return
@@ -87,8 +93,8 @@ def coarse(direct: Op, taps: list[Taps], dims: str, leads: str, image: ArraySpec
     tall, across = sorted(taps, key=lambda one: dims.index(one.axis))
     if any(one.border == NONE or (one.border == "constant" and one.cval != 0) for one in (tall, across)):
         return direct
-    core = limits.family == "cpu"
-    found = wide(tall.weights.array, core), wide(across.weights.array, core)
+    core, way = limits.family == "cpu", way_of(limits)
+    found = wide(tall.weights.array, way), wide(across.weights.array, way)
     if found[0] is None or found[1] is None or any(-one.first != w.reach for one, w in zip((tall, across), found) if w):
         return direct
     op = Coarse((tall, across), dims, leads, gaussians=(found[0], found[1]))

@@ -9,9 +9,10 @@ import pytest
 from scipy.ndimage import gaussian_filter
 
 from footprint.backend.null import PROFILES
-from footprint.kernels.coarse.contract import wide
+from footprint.kernels.coarse.contract import way_of, wide
 from footprint.ops.coarse import Coarse, coarse
 from footprint.ops.job import plan_op
+from footprint.ops.matrix import matrix
 from footprint.ops.separable import Taps, lines, table
 from footprint.plan.slots import Given
 from footprint.spec import ArraySpec as S
@@ -22,12 +23,12 @@ from .kernels import need_gpu
 H100 = PROFILES["h100"]
 
 
-def gaussian(sigmas: tuple[float, float], mode: str, dims: str = "yx") -> Coarse:
+def gaussian(backend, sigmas: tuple[float, float], mode: str, dims: str = "yx") -> Coarse:
     """The operation, whether it would be taken or not."""
     taps = tuple(
         Taps(axis, table(weights(sigma), "float32"), -(weights(sigma).size // 2), mode) for axis, sigma in zip(dims[-2:], sigmas)
     )
-    found = [wide(one.weights.array) for one in taps]
+    found = [wide(one.weights.array, way_of(backend.limits)) for one in taps]
     assert found[0] is not None and found[1] is not None
     return Coarse(taps, dims, gaussians=(found[0], found[1]))
 
@@ -47,7 +48,7 @@ def made(backend, op, image, budget=None):
 @pytest.mark.parametrize("kind", ["constant", "normal", "uniform", "uint8", "int16"])
 def test_it_is_the_gaussian_that_direct_sums_make(backend, rng, mode, kind):
     sigmas, image = (11.3, 15.0), image_of(kind, (301, 347), rng)
-    found, _ = made(backend, gaussian(sigmas, mode), image)
+    found, _ = made(backend, gaussian(backend, sigmas, mode), image)
     truth = gaussian_filter(image.astype(float), sigmas, mode=mode)
     size = gaussian_filter(np.abs(image.astype(float)), sigmas, mode=mode)
     assert (np.abs(found - truth) <= 1e-6 * size + 1e-30).all()
@@ -55,13 +56,13 @@ def test_it_is_the_gaussian_that_direct_sums_make(backend, rng, mode, kind):
 
 @pytest.mark.parametrize("sigma", [11.0, 12.0, 13.3, 15.0, 16.0, 19.3, 19.9, 20.0, 24.2, 24.9, 25.0])
 def test_light_beyond_the_weights_does_not_leak_in(backend, sigma):
-    """Of a star nothing is left beyond the ends of its weights but 3e-7 of its largest one."""
+    """Of a star nothing is left beyond the ends of its weights but 4e-7 of its largest one."""
     image = np.zeros((int(16 * sigma), int(16 * sigma) + 1), np.float32)
     image[image.shape[0] // 2, image.shape[1] // 2] = 1
-    found, _ = made(backend, gaussian((sigma, sigma), "nearest"), image)
+    found, _ = made(backend, gaussian(backend, (sigma, sigma), "nearest"), image)
     truth = gaussian_filter(image.astype(float), sigma, mode="nearest")
-    assert np.abs(found - truth)[truth == 0].max() <= 3e-7 * truth.max()
-    np.testing.assert_allclose(found[truth > 0], truth[truth > 0], rtol=2e-3, atol=2e-7 * truth.max())
+    assert np.abs(found - truth)[truth == 0].max() <= 4e-7 * truth.max()
+    np.testing.assert_allclose(found[truth > 0], truth[truth > 0], rtol=2e-3, atol=3e-7 * truth.max())
     near = truth > 1e-3 * truth.max()
     np.testing.assert_allclose(found[near], truth[near], rtol=2e-6)
 
@@ -69,7 +70,7 @@ def test_light_beyond_the_weights_does_not_leak_in(backend, sigma):
 @pytest.mark.parametrize("mode", ["reflect", "wrap", "constant"])
 @pytest.mark.parametrize("share", [2, 3, 5])
 def test_parts_have_the_bits_of_the_whole(backend, rng, mode, share):
-    op, image = gaussian((11.0, 12.0), mode), rng.standard_normal((900, 260), np.float32)
+    op, image = gaussian(backend, (11.0, 12.0), mode), rng.standard_normal((900, 260), np.float32)
     image[450, 100] = 1e5
     whole, plan = made(backend, op, image)
     some, cut = made(backend, op, image, plan.nbytes // share)
@@ -81,7 +82,7 @@ def test_parts_have_the_bits_of_the_whole(backend, rng, mode, share):
 def test_steps_that_several_groups_share_are_summed_whole(backend, rng, sigma):
     """Groups gather up to 32 rows of a step, and steps are .56 of a sigma: here one, two and four share one."""
     image = rng.standard_normal((1300, 90), np.float32) + 1
-    op = gaussian((sigma, 11.0), "reflect")
+    op = gaussian(backend, (sigma, 11.0), "reflect")
     whole, plan = made(backend, op, image)
     truth, size = (gaussian_filter(one.astype(float), (sigma, 11.0)) for one in (image, np.abs(image)))
     assert (np.abs(whole - truth) <= 1e-6 * size).all()
@@ -92,7 +93,7 @@ def test_steps_that_several_groups_share_are_summed_whole(backend, rng, sigma):
 
 def test_parts_that_begin_at_an_odd_column_have_the_bits_of_the_whole(backend, rng):
     """Two columns side by side are made of the same coarse columns, whichever part they are in."""
-    op, image = gaussian((11.0, 12.0), "wrap"), rng.standard_normal((120, 901), np.float32)
+    op, image = gaussian(backend, (11.0, 12.0), "wrap"), rng.standard_normal((120, 901), np.float32)
     whole, plan = made(backend, op, image)
     for share in (0.8, 0.6, 0.4):
         some, cut = made(backend, op, image, int(plan.nbytes * share))
@@ -105,9 +106,9 @@ def test_parts_that_begin_at_an_odd_column_have_the_bits_of_the_whole(backend, r
 def test_planes_are_filtered_one_by_one(backend, rng):
     volume = rng.standard_normal((3, 220, 230), np.float32)
     volume[1, 50, 60] = np.nan
-    found, _ = made(backend, gaussian((11.0, 13.0), "mirror", "zyx"), volume)
+    found, _ = made(backend, gaussian(backend, (11.0, 13.0), "mirror", "zyx"), volume)
     for plane, one in zip(volume, found):
-        np.testing.assert_array_equal(one, made(backend, gaussian((11.0, 13.0), "mirror"), np.ascontiguousarray(plane))[0])
+        np.testing.assert_array_equal(one, made(backend, gaussian(backend, (11.0, 13.0), "mirror"), np.ascontiguousarray(plane))[0])
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -115,13 +116,14 @@ def test_planes_are_filtered_one_by_one(backend, rng):
 def test_what_is_not_finite_goes_as_far_as_the_weights(backend, rng, mode, case):
     image = rng.standard_normal((260, 300), np.float32)
     spoil(image, case, rng)
-    found, _ = made(backend, gaussian((11.0, 11.5), mode), image)
+    found, _ = made(backend, gaussian(backend, (11.0, 11.5), mode), image)
     as_far(found, image, (11.0, 11.5), mode)
 
 
 def chosen(shape, sigmas, dtype="float32", mode="reflect", cval=0.0, limits=H100):
     taps = [Taps(axis, table(weights(sigma), dtype), -(weights(sigma).size // 2), mode, cval) for axis, sigma in zip("yx", sigmas)]
-    return type(coarse(lines(taps, "yx"), taps, "yx", "", S(shape, dtype), limits)) is Coarse
+    spec = S(shape, dtype)
+    return type(coarse(matrix(lines(taps, "yx"), taps, "yx", "", spec, limits), taps, "yx", "", spec, limits)) is Coarse
 
 
 def test_it_is_taken_where_direct_sums_are_long():

@@ -14,6 +14,7 @@ from footprint.backend.null import PROFILES
 from footprint.backend.registry import device_limits, open_backend
 from footprint.kernels.coarse.contract import coarse_work, wide
 from footprint.kernels.coarse.strips import Strips, rooms
+from footprint.kernels.coarse.ways import CORE, UNITS
 from footprint.ops.coarse import Coarse
 from footprint.ops.job import plan_op
 from footprint.ops.separable import Taps, table
@@ -33,7 +34,7 @@ def made(image: np.ndarray, sigmas: tuple[float, float], mode: str = "reflect", 
     taps = [
         Taps(axis, table(weights(sigma), "float32"), -(weights(sigma).size // 2), mode) for axis, sigma in zip(dims[-2:], sigmas)
     ]
-    found = [wide(one.weights.array, True) for one in taps]
+    found = [wide(one.weights.array, CORE) for one in taps]
     assert found[0] is not None and found[1] is not None
     op, spec = Coarse(tuple(taps), dims, gaussians=(found[0], found[1])), S(image.shape, image.dtype.str)
     out = np.full(image.shape, np.nan, np.float32)
@@ -171,8 +172,8 @@ def test_what_was_chosen_for_another_device_is_summed_directly():
     """An image on the host may have its result on a GPU."""
     taps = tuple(Taps(axis, table(weights(20.0), "float32"), -80, "reflect") for axis in "yx")
     spec = S((500, 500))
-    for core, limits in (True, PROFILES["h100"]), (False, CPU):
-        found = [wide(one.weights.array, core) for one in taps]
+    for way, limits in (CORE, PROFILES["h100"]), (UNITS, CPU):
+        found = [wide(one.weights.array, way) for one in taps]
         op = Coarse(taps, "yx", gaussians=(found[0], found[1]))
         plan = plan_op(limits, None, "gaussian_filter", op, [(spec, Given())], [(spec, Given())])
         kernels = {step.kernel for step in plan.steps if step.action == "launch"}

@@ -268,10 +268,10 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/coarse/coarse_back.knl",
-        "from[below * pitch + s * then]",
-        "from[below * pitch]",
+        "b < after && b < groups_here; b++)",
+        "b < after - 1 && b < groups_here; b++)",
         (COARSE + "light_beyond_the_weights_does_not_leak_in[opencl:0-16.0]",),
-        "one share of a coarse column is taken twice",
+        "a coarse column lacks the share of the last group that it comes from",
         devices="opencl",
     ),
     Mutant(

@@ -99,8 +99,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/coarse/contract.py",
-        "max((tall + 1) * self.step,",
-        "max(tall // 2 * self.step,",
+        "max((self.way.tall + 1) * self.step,",
+        "max(self.way.tall // 2 * self.step,",
         (_HERE + "parts_have_the_bits_of_the_whole[0.6-reflect]",),
         "parts lack what coarse rows come from",
     ),
@@ -113,7 +113,7 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/ops/coarse.py",
-        'if tall.core != (b.limits.family == "cpu"):',
+        "if tall.way != way_of(b.limits):",
         "if False:",
         (_HERE + "what_was_chosen_for_another_device_is_summed_directly",),
         "a GPU is handed a processor's tables",

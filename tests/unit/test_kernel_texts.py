@@ -159,7 +159,11 @@ def plans() -> dict[str, Any]:
         for box in (64, 99)
     }
     found |= {f"by matrix units {kind}": fp.plan_gaussian_filter((8192, 8192), 14, dtype=kind, **on) for kind in ("f4", "i2")}
-    found |= {f"wide Gaussian {kind}": fp.plan_gaussian_filter((4096, 4096), 100, dtype=kind, **on) for kind in ("f4", "u2")}
+    found |= {
+        f"wide Gaussian {kind} {sigma} {device}": fp.plan_gaussian_filter((8192, 8192), sigma, dtype=kind, device=device)
+        for kind in ("f4", "u2")
+        for sigma, device in ((20, "null:h100"), (200, "null:h100"), (100, "null:a100"))
+    }
     found |= {f"label {c}": fp.plan_label(image, connectivity=c, **on) for c in (4, 8)}
     found |= {f"label {c} in parts": fp.plan_label(image, connectivity=c, memory="400kB", **on) for c in (4, 8)}
     return found

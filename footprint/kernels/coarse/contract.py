@@ -24,19 +24,21 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.polynomial.chebyshev import chebvander
 
 from footprint.dtypes import sum_dtype
 from footprint.kernels.coarse import strips
+from footprint.kernels.coarse.ways import CORE, PLAIN, UNITS, Way, fitted, gathered
 from footprint.spec import ArraySpec, Limits
 
-TALL, WIDE = 17, 9
-"""Weights of a coarse row, and of a coarse column, in units of its step."""
+TALL, WIDE = PLAIN.tall, PLAIN.beside(1)
+"""Weights of a coarse row, and of a coarse column of fours, in units of its step."""
 STEPS, STRIDES = 16, 8
 """Steps of coarse rows, and strides of coarse columns, that are gathered at once: no fewer than one is the sum of but for one."""
 TOGETHER = 8
 """Coarse rows whose results are made at once."""
-STEP = 0.56, 0.8
-"""Most from coarse row to coarse row, and from column to column, in sigmas: columns serve what lies beyond the ends alone."""
+STEP = 0.56
+"""Most from coarse row to coarse row, in sigmas."""
 CLOSEST = 0.6
 """Least from column to column: the weights of closer ones end too soon."""
 ENDS = 5.7
@@ -45,10 +47,12 @@ LEAST, MOST = 10.99, 400.0
 """Sigmas that this is for: with smaller ones steps are so coarse that too much is left out, or weights end too soon."""
 NEAREST = 3.9
 """Sigmas to the ends of the weights at least: what lies beyond both ends, down and across, is left out."""
+GATHERED, MOMENTS = 32, 6
+"""Most rows of a step that one group gathers, twice as many under polynomials, and these."""
 DOWN = 16
 """Results down a coarse column that are made at once, and zeros behind the weights for them."""
-CHIP, ITEMS, PLANES, ROWS = 48 << 10, 128, 65535, 65535 * 64
-"""Bytes on the chip that the widest one needs, work-items of a group, and most planes of a launch and rows of a plane."""
+CHIP, ITEMS, PLANES, ROWS, COLUMNS = 48 << 10, 128, 65535, 65535 * 64, 1 << 30
+"""Bytes on the chip that the widest one needs, work-items of a group, and most planes of a launch and rows and columns of one."""
 _EXACT = 2.0**-21
 
 
@@ -58,20 +62,18 @@ class Wide:
 
     sigma: float
     reach: int
-    core: bool = False
-    """Whether a processor sums it."""
+    way: Way = PLAIN
+    """How it is summed."""
 
     @property
     def step(self) -> int:
         """From coarse row to coarse row."""
-        return int(STEP[0] * self.sigma)
+        return int(STEP * self.sigma)
 
     @property
     def stride(self) -> int:
-        """From coarse column to coarse column, on a GPU by fours; a sigma is known to some digits of its weights alone."""
-        if self.core:
-            return int(strips.STRIDE * self.sigma + 1e-3)
-        return int(STEP[1] * self.sigma + 1e-3) // 4 * 4
+        """From coarse column to coarse column."""
+        return self.way.stride_of(self.sigma)
 
     @property
     def far(self) -> int:
@@ -81,12 +83,11 @@ class Wide:
     @property
     def around(self) -> int:
         """Pixels before and after one that it comes from."""
-        tall, beside = (strips.TALL, strips.BESIDE) if self.core else (TALL, WIDE)
-        return max((tall + 1) * self.step, (beside + 1) * self.stride, self.far + 1)
+        return max((self.way.tall + 1) * self.step, (self.way.beside(self.stride) + 1) * self.stride, self.far + 1)
 
 
-def wide(weights: np.ndarray, core: bool = False) -> Wide | None:
-    """What Gaussian some weights are, cut far enough out, for a processor or a GPU; None of any others."""
+def wide(weights: np.ndarray, way: Way = PLAIN) -> Wide | None:
+    """What Gaussian some weights are, cut far enough out, to be summed so; None of any others."""
     values = np.asarray(weights, float)
     reach, odd = divmod(values.size, 2)
     if not odd or reach < LEAST * NEAREST or not values[reach] > values[0] > 0:
@@ -96,9 +97,13 @@ def wide(weights: np.ndarray, core: bool = False) -> Wide | None:
         return None
     should = np.exp(-0.5 * (np.arange(-reach, reach + 1) / sigma) ** 2)
     close = np.abs(values / values[reach] - should) <= _EXACT * should
-    found = Wide(sigma, reach, core)
-    apart = core or found.stride >= CLOSEST * sigma
-    return found if apart and close.all() and abs(values.sum() - 1) < 1e-5 else None
+    found = Wide(sigma, reach, way)
+    return found if found.stride >= CLOSEST * sigma and close.all() and abs(values.sum() - 1) < 1e-5 else None
+
+
+def way_of(limits: Limits) -> Way:
+    """How a device sums them."""
+    return CORE if limits.family == "cpu" else UNITS if limits.halves else PLAIN
 
 
 def in_reach(limits: Limits, image: ArraySpec) -> bool:
@@ -109,7 +114,7 @@ def in_reach(limits: Limits, image: ArraySpec) -> bool:
         return False
     roomy = limits.family == "gpu" and limits.local_mem >= CHIP and limits.group >= ITEMS
     few = image.size // max(math.prod(image.shape[-2:]), 1) <= PLANES and image.shape[-2] <= ROWS
-    return limits.family == "cpu" or (roomy and few)
+    return limits.family == "cpu" or (roomy and few and image.shape[-1] <= COLUMNS)
 
 
 def coarse_work(
@@ -133,41 +138,65 @@ def coarse_work(
     return strips.rooms(limits, worst, reaches, tails.shape[1])
 
 
+def by_moments(step: int, way: Way) -> bool:
+    """Whether rows of a step are summed under polynomials, of which its weights are made."""
+    return way is UNITS and step > 2 * GATHERED
+
+
+def parts_of(step: int, way: Way) -> int:
+    """Groups that share steps: by the step alone, as sums hang on it."""
+    rows = 2 * GATHERED if by_moments(step, way) else GATHERED
+    return 1 << max(-(-step // rows) - 1, 0).bit_length()
+
+
+def _moments(down: np.ndarray) -> np.ndarray:
+    """Of all rows of a step, polynomials of their place in a group's share of it; then of each share those in all its weights."""
+    step, parts = len(down), parts_of(len(down), UNITS)
+    ends = [part * step // parts for part in range(parts + 1)]
+    under = [chebvander((2 * np.arange(n) + 1 - n) / n, MOMENTS - 1).astype(np.float32) for n in np.diff(ends)]
+    made = [np.linalg.lstsq(one.astype(float), down[low:high])[0].T for one, low, high in zip(under, ends, ends[1:])]
+    return np.concatenate((*under, *made))
+
+
 def tables(tall: Wide, across: Wide) -> tuple[np.ndarray, ...]:
     """Weights of the launch; on a processor those of `strips.tables`.
 
     ``down`` (step, 17): of row j of a step, for each of the 17 steps that a coarse row is the sum of, the first of which begins 8.5
-    steps before its place. ``rise``: of each of 17 coarse rows, the ninth of which is the nearest to a result, in the result j rows
-    after the first that it is the nearest to. ``across`` (stride / 4, 9, 4): the same as ``down`` of 9 steps of coarse columns, the
-    last one first, of four columns at once. ``drop``: of each of 9 coarse columns, the fifth of which is at or before a result, in
-    the result j columns after that. ``line``: weights across. ``tails``: those beyond the ends down, the nearest first, and zeros.
+    steps before its place; for units, where steps are long, what `_moments` makes of them. ``rise``: of each of 17 coarse rows, the
+    ninth of which is the nearest to a result, in the result j rows after the first that it is the nearest to. ``across``: the same
+    as ``down`` of coarse columns, for units (stride, 8 or 9) of 16 bits, else (stride / 4, 9, 4) of four columns at once, the last
+    of the strides first. ``drop``: of each of 6 or 9 coarse columns, the third or fifth of which is at or before a result, in the
+    result j columns after that. ``line``: weights across. ``tails``: those beyond the ends down, the nearest first, and zeros.
     """
-    if tall.core:
+    if tall.way is CORE:
         return strips.tables(tall, across)
-    width, narrow = tall.sigma / math.sqrt(2), across.sigma / math.sqrt(2)
+    step, way = tall.step, across.way
     norm = np.exp(-0.5 * (np.arange(-tall.reach, tall.reach + 1) / tall.sigma) ** 2).sum()
-
-    def coarse(n: int, step: int, before: int, sigma: float) -> np.ndarray:
-        taps = np.exp(-0.5 * ((np.arange(n * step) - before) / sigma) ** 2)
-        return taps.reshape(n, step).T
 
     def padded(taps: np.ndarray) -> np.ndarray:
         return np.pad(taps, ((0, 0), (0, -taps.shape[1] % 4))).astype(np.float32)
 
-    def fine(n: int, step: int, before: int, sigma: float, whole: float) -> np.ndarray:
+    def risen(step: int, n: int, before: int, sigma: float) -> np.ndarray:
         places = np.arange(step)[:, None] - before - (np.arange(n) - n // 2) * step
-        return step / (sigma * math.sqrt(math.pi)) / whole * np.exp(-0.5 * (places / sigma) ** 2)
+        return step / sigma * math.sqrt(2 / math.pi) * np.exp(-((places / sigma) ** 2))
 
     beyond = np.exp(-0.5 * (np.arange(tall.reach + 1, tall.far + 1) / tall.sigma) ** 2) / norm
     weights = np.exp(-0.5 * (np.arange(-across.reach, across.reach + 1) / across.sigma) ** 2)
-    whole = weights.sum()
-    beside = coarse(WIDE, across.stride, WIDE * across.stride // 8 * 4, narrow)[:, ::-1]
+    whole, stride, before = weights.sum(), across.stride, way.before(across.stride)
+    under = gathered(stride, way.beside(stride), before, way.under * across.sigma)
+    if way is UNITS:
+        under = under.astype(np.float16).astype(np.float32)
+        drop = fitted(under, before, across.sigma, way.places)
+    else:
+        drop = risen(stride, way.places, 0, across.sigma)
+        under = under[:, ::-1].reshape(-1, 4, WIDE).swapaxes(1, 2)
     eight = lambda row: np.pad(row, (0, -row.size % 8)).astype(np.float32)
+    down = gathered(step, TALL, TALL * step // 2, tall.sigma / math.sqrt(2))
     return (
-        padded(coarse(TALL, tall.step, TALL * tall.step // 2, width)),
-        padded(fine(TALL, tall.step, tall.step // 2, width, norm)),
-        np.ascontiguousarray(beside.reshape(-1, 4, WIDE).swapaxes(1, 2), np.float32),
-        fine(WIDE, across.stride, 0, narrow, whole).astype(np.float32),
+        padded(_moments(down) if by_moments(step, way) else down),
+        padded(risen(step, TALL, step // 2, tall.sigma) / norm),
+        np.ascontiguousarray(under, np.float32),
+        (drop / whole).astype(np.float32),
         eight(weights / whole),
         np.append(eight(beyond), np.zeros(DOWN, np.float32)),
     )

@@ -1,8 +1,6 @@
 """Wide Gaussians on a processor: tables, and what lies where in the workspace; `contract` has the sums.
 
-Coarse rows are a GPU's, of some steps more. Coarse columns serve what lies beyond the ends down alone, 3e-4 of the largest weight
-and less, so that few digits do: `PLACES` of them make a result, by weights that are fitted to the Gaussian, and are gathered under
-a narrower one.
+Coarse rows are a GPU's, of some steps more; coarse columns are those of `ways`.
 """
 
 from __future__ import annotations
@@ -13,20 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from footprint.kernels.coarse.ways import CORE, fitted, gathered
 from footprint.kernels.convolve.contract import LINE_ROOM, line_piece
 from footprint.spec import ArraySpec, Limits
 
 if TYPE_CHECKING:
     from footprint.kernels.coarse.contract import Wide
 
-TALL = 19
-"""Weights of a coarse row, in units of its step: as many as it takes where steps are as short as whole rows make them."""
-PLACES = 6
-"""Coarse columns that a result comes from."""
-BESIDE = 9
-"""Strides that a coarse column is the sum of."""
-STRIDE, GATHERED = 0.75, 0.82
-"""From coarse column to coarse column, and the Gaussian they are gathered under, in sigmas of the weights across."""
+TALL, BESIDE, PLACES = CORE.tall, CORE.beside(1), CORE.places
+"""Weights of a coarse row, in units of its step, strides that a coarse column is the sum of, and columns that make a result."""
 ROWS = 32
 """Most rows of a step that are summed in one chain."""
 STRIP = 256
@@ -54,26 +47,11 @@ def tables(tall: Wide, across: Wide) -> tuple[np.ndarray, ...]:
     places = np.arange(step)[:, None] - step // 2 - (np.arange(TALL) - TALL // 2) * step
     rise = step / (width * math.sqrt(math.pi)) / norm * np.exp(-0.5 * (places / width) ** 2)
     beyond = np.exp(-0.5 * (np.arange(tall.reach + 1, tall.far + 1) / tall.sigma) ** 2) / norm
-    down, beside = _gathered(step, TALL, width), _gathered(across.stride, BESIDE, GATHERED * across.sigma)
-    found = down, rise, beside, _fitted(across) / whole.sum(), whole / whole.sum(), np.stack((beyond[::-1], beyond))
+    down, before = gathered(step, TALL, TALL * step // 2, width), CORE.before(across.stride)
+    beside = gathered(across.stride, BESIDE, before, CORE.under * across.sigma)
+    drop = fitted(beside, before, across.sigma, PLACES) / whole.sum()
+    found = down, rise, beside, drop, whole / whole.sum(), np.stack((beyond[::-1], beyond))
     return tuple(np.ascontiguousarray(one, np.float32) for one in found)
-
-
-def _gathered(step: int, taps: int, sigma: float) -> np.ndarray:
-    """Weights of row j of each of the steps of a coarse row, which begin half of them before its place."""
-    return np.exp(-0.5 * ((np.arange(taps * step) - taps * step // 2) / sigma) ** 2).reshape(taps, step).T
-
-
-def _fitted(across: Wide) -> np.ndarray:
-    """Weights of coarse columns with which what they were gathered under makes the Gaussian, as nearly as any do."""
-    step, sigma = across.stride, across.sigma
-    places = (np.arange(PLACES) - (PLACES - 1) // 2) * step
-    at = np.linspace(-6 * sigma, 6 * sigma, 193)
-    beside = at[:, None] + np.arange(step)[:, None, None] - places
-    inside = (beside >= -(BESIDE * step // 2)) & (beside < BESIDE * step - BESIDE * step // 2)
-    under = np.where(inside, np.exp(-0.5 * (beside / (GATHERED * sigma)) ** 2), 0)
-    found = np.linalg.solve(under.mT @ under, under.mT @ np.exp(-0.5 * (at / sigma) ** 2)[:, None])
-    return found[..., 0]
 
 
 def longer(n: int) -> int:

@@ -1,0 +1,126 @@
+"""Wide Gaussians by units: what groups leave and who joins it, wherever a part begins, and the tables they sum by."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from footprint.backend.null import PROFILES
+from footprint.kernels.coarse.contract import CHIP, MOMENTS, TALL, Wide, by_moments, in_reach, parts_of, tables
+from footprint.kernels.coarse.gpu import JOINED, Grid, coarse_program
+from footprint.kernels.coarse.ways import PLAIN, SIDE, UNITS, Way
+from footprint.spec import ArraySpec as S
+
+H100 = PROFILES["h100"]
+
+
+def somewhere(way: Way, seed: int) -> Grid:
+    """A part of an image that begins anywhere in it."""
+    draw = random.Random(seed)
+    sigma = draw.uniform(11, 30) if seed % 2 else draw.uniform(11, 400)
+    stride, wide, x0, first = way.stride_of(sigma), draw.randint(1, 3000), draw.randint(0, 3000), draw.randint(0, 9999)
+    width = x0 + wide + draw.randint(0, 3000)
+    places = (0, first % stride, 0, first // stride % 8, (first - x0) % SIDE, int(4 * sigma) * 4 // 5)
+    return Grid(way, 1, 10, width, 10, wide, int(0.56 * sigma), stride, 0, x0, *places)
+
+
+@pytest.mark.parametrize("way", [UNITS, PLAIN], ids=["units", "plain"])
+def test_no_part_leaves_more_than_the_largest_at_its_worst_place(way):
+    for seed in range(2000):
+        grid = somewhere(way, seed)
+        shares, columns = grid.work((44, 44))[3].shape[-1], grid.work((44, 44))[6].shape[-1]
+        assert grid.column_groups * grid.left <= shares and grid.columns <= columns, grid
+
+
+def test_groups_of_units_take_the_whole_image_and_lie_where_the_whole_has_them():
+    for seed in range(2000):
+        grid = somewhere(UNITS, seed)
+        assert grid.begin <= 0 and grid.begin + grid.column_groups * grid.side >= grid.width, grid
+        assert (grid.begin + grid.origin) % SIDE == 0, grid
+
+
+@pytest.mark.parametrize("way", [UNITS, PLAIN], ids=["units", "plain"])
+def test_what_is_joined_fits_the_chip_and_lies_in_its_groups_share(way):
+    for seed in range(500):
+        grid = somewhere(way, seed)
+        ends = [grid.first + c * grid.stride - grid.begin for c in range(grid.columns)]
+        for c, at in enumerate(ends):
+            groups = range(max(at // grid.side, 0), min((at + grid.taps * grid.stride - 1) // grid.side + 1, grid.column_groups))
+            for group in groups:
+                own = (grid.begin + group * grid.side - grid.first) // grid.stride
+                assert 0 <= c - own + grid.taps - 1 < grid.left, grid
+            assert len(groups) * grid.left <= JOINED
+
+
+def launched(sigma: float, dtype: str = "float32", **more: Any) -> dict[str, Any]:
+    """Launches by name, of an image of 8192 x 8192."""
+    found = Wide(sigma, int(4 * sigma + 0.5), UNITS)
+    specs = [S(one.shape, one.dtype.str) for one in tables(found, found)]
+    image, places = (
+        S((1, 8192, 8192), dtype),
+        {"y0": 0, "x0": 0, "first_y": 0, "first_x": 0, "border_y": "wrap", "border_x": "wrap"},
+    )
+    how = {"steps": (found.step, found.stride), "reaches": (found.reach, found.reach), **places, **more}
+    program = coarse_program(H100, image, *specs, S((1, 8192, 8192)), **how)  # type: ignore[arg-type]
+    return {one.entry: one for one in program.launches}
+
+
+@pytest.mark.parametrize("sigma", [11.0, 20.0, 33.0, 58.0, 100.0, 116.0, 200.0, 399.0])
+@pytest.mark.parametrize("dtype", ["float32", "uint8", "uint16"])
+def test_as_many_groups_fit_a_core_as_registers_are_kept_for(sigma, dtype):
+    """Of 228 KB a core, one of each group is the driver's; sigmas below 20 have more coarse columns, and one group less."""
+    launch = launched(sigma, dtype)["coarse_both"]
+    resident = dict(launch.defines)["MIN_GROUPS"]
+    assert resident == (3 if by_moments(int(0.56 * sigma), UNITS) else 4)
+    assert (launch.local + 1024) * (resident - (sigma < 20 and dtype == "float32")) <= 228 << 10
+    assert launch.local <= H100.local_mem and launch.own
+
+
+def test_rows_that_no_result_comes_from_are_gathered_across():
+    """Results of a few rows in the middle of an image, whose last rows they see by a border that wraps."""
+    few = dict(enumerate(launched(20.0, y0=4000)["coarse_both"].args))
+    assert few[len(few) - 3] > 0 and few[len(few) - 1] >= few[len(few) - 3] + few[len(few) - 2]
+
+
+@pytest.mark.parametrize("step", [*range(6, 225, 7), 64, 65, 128, 129])
+def test_polynomials_make_the_weights_of_long_steps(step):
+    """Each group's share of a step under its own, to a few of the last bits of the largest weight."""
+    assert parts_of(step, PLAIN) == 1 << max(-(-step // 32) - 1, 0).bit_length()
+    if not by_moments(step, UNITS):
+        assert parts_of(step, UNITS) == parts_of(step, PLAIN) and step <= 64
+        return
+    sigma = step / 0.56 + 1e-6
+    down = tables(Wide(sigma, int(4 * sigma), UNITS), Wide(20.0, 80, UNITS))[0].astype(float)
+    parts = parts_of(step, UNITS)
+    whole = np.exp(-0.5 * ((np.arange(TALL * step) - TALL * step // 2) / (sigma / np.sqrt(2))) ** 2).reshape(TALL, step).T
+    under, made = down[:step, :MOMENTS], down[step:, :MOMENTS].reshape(parts, TALL, MOMENTS)
+    for part in range(parts):
+        rows = slice(part * step // parts, (part + 1) * step // parts)
+        np.testing.assert_allclose(under[rows] @ made[part].T, whole[rows], atol=1.2e-7)
+
+
+@pytest.mark.parametrize("sigma", [11.0, 12.4, 16.0, 18.7, 20.0, 22.0, 24.9, 25.0, 50.0, 200.0])
+def test_six_coarse_columns_make_a_gaussian(sigma):
+    """To 1.3e-3 of its largest weight, which makes 4e-7 of what lies beyond four sigmas."""
+    found = Wide(sigma, int(4 * sigma), UNITS)
+    _, _, under, drop, line, _ = (one.astype(float) for one in tables(found, found))
+    stride, before, largest = found.stride, UNITS.before(found.stride), line.max()
+    assert drop.shape == (stride, 6) and under.shape == (stride, UNITS.beside(stride))
+    at = np.arange(-int(6 * sigma), int(6 * sigma) + 1)
+    for offset in range(stride):
+        made = np.zeros(at.size)
+        for k, weight in enumerate(drop[offset]):
+            place = at + offset - (k - UNITS.middle) * stride + before
+            inside = (place >= 0) & (place < under.size)
+            made += weight * np.where(inside, under.T.ravel()[np.clip(place, 0, under.size - 1)], 0)
+        np.testing.assert_allclose(made / largest, np.exp(-0.5 * (at / sigma) ** 2), atol=1.3e-3)
+
+
+def test_devices_without_units_gather_twice():
+    image, small = S((8192, 8192)), replace(H100, local_mem=CHIP - 1)
+    assert in_reach(H100, image) and in_reach(PROFILES["a100"], image) and not in_reach(small, image)
+    assert not in_reach(H100, S((2, (1 << 30) + 1)))
