@@ -2,6 +2,7 @@
 
 from tests.mutants import Mutant
 
+_GROUPS = "tests/null/test_coarse_groups.py::test_"
 _CPU, _ODD, _STRIPS = (f"footprint/kernels/coarse/{name}.py" for name in ("cpu", "cpu_odd", "strips"))
 _HERE = "tests/backend/test_wide_gaussians.py::test_"
 _TRUE = _HERE + "it_is_the_gaussian_that_direct_sums_make[constant-reflect]"
@@ -99,8 +100,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/coarse/contract.py",
-        "max((self.way.tall + 1) * self.step,",
-        "max(self.way.tall // 2 * self.step,",
+        "return max((self.way.tall + 1) * self.step, (self.way.beside(self.stride) + 1) * self.stride, self.far + 1)",
+        "return self.reach",
         (_HERE + "parts_have_the_bits_of_the_whole[0.6-reflect]",),
         "parts lack what coarse rows come from",
     ),
@@ -117,5 +118,26 @@ MUTANTS = [
         "if False:",
         (_HERE + "what_was_chosen_for_another_device_is_summed_directly",),
         "a GPU is handed a processor's tables",
+    ),
+    Mutant(
+        "footprint/kernels/coarse/gpu.py",
+        "around = min((self.way.places + self.taps) * self.stride + more, 2 * self.near)",
+        "around = 0",
+        (_GROUPS + "no_part_leaves_more_than_the_largest_at_its_worst_place[units]",),
+        "groups of units write past their workspace in a part that has a border on both sides",
+    ),
+    Mutant(
+        "footprint/kernels/coarse/gpu.py",
+        "before = max(-(-grid.top // block), 0)",
+        "before = 0",
+        (_GROUPS + "rows_that_no_result_comes_from_are_gathered_across",),
+        "rows above those that coarse rows come from have no coarse columns",
+    ),
+    Mutant(
+        "footprint/kernels/coarse/ways.py",
+        "return 8 if self.units and self.tiles(stride, 9) == 3 and self.tiles(stride, 8) == 2 else 9",
+        "return 6 if self.units else 9",
+        (_GROUPS + "six_coarse_columns_make_a_gaussian[50.0]",),
+        "coarse columns end too soon",
     ),
 ]
