@@ -59,7 +59,7 @@ def branched(
     verb: str, image: Any, options: tuple[Any, ...], make: MakeSum, cval: Any, out: Any, memory: Memory, device: str
 ) -> Any:
     """The result of a sum of filters along axes."""
-    op_of = lambda spec, cval, device, _: branches(make, spec, cval, device)
+    op_of = lambda spec, cval, device, here: branches(make, spec, cval, device, here)
     return _run(verb, image, options, op_of, cval, out, memory, device)
 
 
@@ -123,12 +123,17 @@ def planned_lines(verb: str, shape: Any, dtype: str, make: Make, cval: Any, memo
     return plan_turned(verb, op, spec, order, where(device), memory)
 
 
-def branches(make: MakeSum, spec: ArraySpec, cval: Any, device: Device | None = None) -> tuple[Op, Order]:
+def branches(make: MakeSum, spec: ArraySpec, cval: Any, device: Device | None = None, here: bool = True) -> tuple[Op, Order]:
     """The operation, what is the same along both axes in one pass, and the order of axes in which both come last."""
     n_axes, dtype = len(spec.shape), spec.dtype
     dims, outside = _dims(n_axes), number("cval", cval)
     # Of no axes it is the image, as in scipy.ndimage.
-    found, sums = [], make(n_axes) or [([], 1.0)]
+    found: list[tuple[Taps, Taps]] = []
+    sums = make(n_axes) or [([], 1.0)]
+    alone, by = sums[0]
+    if len(sums) == len(alone) == 1:
+        # Along one axis there is nothing to add.
+        return operation(lambda _: [replace(alone[0], values=alone[0].values * by)], spec, cval, device, here)
     every = [w for some, _ in sums for w in some]
     used = {w.axis for w in every}
     order = free_first(used, n_axes)
