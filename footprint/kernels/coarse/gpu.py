@@ -307,8 +307,8 @@ def _along(make: Make, grid: Grid, line: int, tails: int, reaches: tuple[int, in
         tails // 4 + (tails + ITEMS // 32 * DOWN) // 2 + 1,
         (
             *(W(6), A(6), W(4)),
-            *map(i64, (grid.height, grid.made, grid.columns, grid.y0)),
-            *(i32(tails - DOWN), i32(reaches[0])),
+            *map(i64, (grid.height, grid.made, grid.y0)),
+            *map(i32, (grid.columns, tails - DOWN, reaches[0])),
         ),
         "back",
     )
