@@ -157,7 +157,10 @@ def _reach(lo: int, hi: int, border: str) -> tuple[int, int]:
 def _long(spec: ArraySpec, used: set[int], device: Device | None) -> Order:
     """The order in which rows of a plane fill a processor's vectors."""
     found = long_last(spec, used, device, VECTOR // np.dtype(spec.dtype).itemsize - 1)
-    return found if found is not None and used <= {*found[-2:]} else None
+    if found is None or used <= {*found[-2:]}:
+        return found
+    # Windows lie in planes: the one axis they go along stands down these instead of across them.
+    return (found[1], found[0], found[2]) if used == {found[0]} else None
 
 
 def _sizes(size: Any, footprint: Any, count: int) -> tuple[tuple[int, ...], np.ndarray | None]:

@@ -14,6 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import footprint as fp
+from footprint.api._arrays import where
+from footprint.api._rank import Window, rank_op
 from footprint.kernels.common.few import in_threads
 from footprint.kernels.convolve import contract as sums
 from footprint.kernels.separable import contract
@@ -127,6 +129,15 @@ def test_ranks_are_scipys(shape, dtype, rng):
         ):
             want = getattr(scipy.ndimage, verb)(image.astype("=" + dtype[-2:]), *args, mode=mode, **options)
             np.testing.assert_array_equal(getattr(fp, verb)(image, *args, mode=mode, **options, **CPU), want)
+
+
+def test_windows_along_a_short_last_axis_stand_down_planes_of_it(rng):
+    """Across them the rows of a plane had three pixels, and took eight times as long."""
+    how = Window(3, None, "reflect", 0.0, 0, (2,))
+    op, order = rank_op(ArraySpec((9, 80, 3)), 0, how, where("cpu"))
+    assert order == (0, 2, 1) and op.size == (3, 1)
+    image = rng.standard_normal((9, 80, 3)).astype(np.float32)
+    np.testing.assert_array_equal(fp.maximum_filter(image, 3, axes=(2,), **CPU), scipy.ndimage.maximum_filter(image, 3, axes=(2,)))
 
 
 @pytest.mark.parametrize("shape", SHAPES + VOLUMES)
