@@ -34,6 +34,16 @@ def test_shapes_that_join_late(device, connectivity):
         check(mask, connectivity, device)
 
 
+@pytest.mark.parametrize("connectivity", [4, 8])
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 5])
+def test_short_rows(width, connectivity, rng):
+    """Pixel by pixel up to four of them."""
+    for share in (0.0, 0.2, 0.5, 0.7, 0.9, 1.0):
+        mask = rng.random((3001, width)) < share
+        check(mask, connectivity, "cpu")
+        check(mask[:7], connectivity, "cpu")
+
+
 @pytest.mark.parametrize("alone", [False, True])
 @pytest.mark.parametrize("width", [63, 64, 65, 127, 128, 129, 200])
 def test_runs_that_cross_from_word_to_word(width, alone, monkeypatch, rng):

@@ -31,10 +31,24 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/label/cpu.py",
-        "mask.reshape(-1), int(connectivity == 8)\n    if few",
-        "mask.reshape(-1), 0\n    if few",
+        "mask.reshape(-1), int(connectivity == 8)\n    if width <=",
+        "mask.reshape(-1), 0\n    if width <=",
         (BACKEND + "label.py::test_shapes_that_join_late",),
         "connectivity 8 is 4",
+    ),
+    Mutant(
+        "footprint/kernels/label/cpu.py",
+        "mask[i - 1] and not (y and mask[up] and mask[up - 1])",
+        "mask[i - 1] and not (y and mask[up - 1])",
+        (BACKEND + "label.py::test_short_rows[3-4]",),
+        "pixels of a short row are not joined below a single one",
+    ),
+    Mutant(
+        "footprint/kernels/label/cpu.py",
+        "if not last and mask[up + 1]:",
+        "if not last and not mask[up - 1] and mask[up + 1]:",
+        (BACKEND + "label.py::test_short_rows[3-8]",),
+        "what lies on both sides of a pixel of a short row is not joined by it",
     ),
     Mutant(
         "footprint/kernels/label/cpu.py",

@@ -15,6 +15,9 @@ from footprint.kernels.common.bits import AT_ONCE, highest, lowest, starts, word
 from footprint.kernels.common.few import TOUCH, few
 from footprint.kernels.common.jit import njit
 
+NARROW = 4
+"""Pixels of rows that are taken one by one: a word has bits of 64, and a row at least one."""
+
 _NONE, _ONE, _TWO, _HIGHEST, _ALL = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(AT_ONCE - 1), ~np.uint64(0)
 
 
@@ -175,6 +178,41 @@ def _alone(flat, mask, width, height, reach):
     return count
 
 
+@njit(cache=True, nogil=True)
+def _settle(table, n):
+    """Number the roots in order; what is no root reads what the one it belongs to, which comes before it, has got."""
+    islands = 0
+    for k in range(n):
+        if table[k] == k + 1:
+            islands += 1
+            table[k] = islands
+        elif table[k]:
+            table[k] = table[table[k] - 1]
+    return islands
+
+
+@njit(cache=True, nogil=True)
+def _narrow(flat, mask, width, height, reach):
+    """The same of rows that are too short for words of 64 pixels: every pixel holds one that comes before it, or itself."""
+    for y in range(height):
+        for i in range(y * width, (y + 1) * width):
+            flat[i] = i + 1 if mask[i] else 0
+            if not mask[i]:
+                continue
+            first, last, up = i == y * width, i == (y + 1) * width - 1, i - width
+            if y and mask[up]:
+                _unite(flat, i, up)
+            elif y and reach:
+                if not first and mask[up - 1]:
+                    _unite(flat, i, up - 1)
+                if not last and mask[up + 1]:
+                    _unite(flat, i, up + 1)
+            # Those above two are united.
+            if not first and mask[i - 1] and not (y and mask[up] and mask[up - 1]):
+                _unite(flat, i, i - 1)
+    return _settle(flat, width * height)
+
+
 @njit(cache=True, parallel=True, nogil=True)
 def _number(flat, mask, height, width, firsts):
     """Number the roots in raster order, as negative labels; then let every run take its root's, and all its pixels the run's."""
@@ -202,6 +240,8 @@ def _local(mask, labels, firsts, connectivity) -> int:
         # As a row, of which 64 pixels are taken at once.
         height, width = 1, height
     flat, bytes_of, reach = labels.reshape(-1), mask.reshape(-1), int(connectivity == 8)
+    if width <= NARROW:
+        return _narrow(flat, bytes_of, width, height, reach)
     if few(mask.size * TOUCH):
         return _alone(flat, bytes_of, width, height, reach)
     _bands(flat, bytes_of, width, height, max(1, -(-height // 64)), reach)
@@ -250,19 +290,6 @@ def gather(mask, labels, table, seam, met, firsts, *, first, connectivity) -> No
         _join_seam(labels[0], seam, offset, int(connectivity == 8), table)
     _leave(labels[-1], offset, seam)
     met[0] += found
-
-
-@njit(cache=True, nogil=True)
-def _settle(table, n):
-    """Number the roots in order; a component reads what the one it belongs to, which comes before it, has got."""
-    islands = 0
-    for k in range(n):
-        if table[k] == k + 1:
-            islands += 1
-            table[k] = islands
-        else:
-            table[k] = table[table[k] - 1]
-    return islands
 
 
 def settle(table, met, count) -> None:
