@@ -103,6 +103,16 @@ def test_parts_that_begin_at_an_odd_column_have_the_bits_of_the_whole(backend, r
     raise AssertionError("no budget cut the image at an odd column")
 
 
+def test_more_rows_than_a_grid_has_groups_for(backend, rng):
+    """What groups have left is joined by groups of four rows, of which a grid has 65,535 one below another."""
+    if backend.limits.cores < 16:
+        pytest.skip("a processor's OpenCL takes a quarter of a minute for it")
+    image = rng.random((263_000, 5), np.float32) + 1
+    found, _ = made(backend, gaussian(backend, (11.0, 11.0), "reflect"), image)
+    truth = gaussian_filter(image.astype(float), 11.0)
+    assert (np.abs(found - truth) <= 1e-6 * truth).all()
+
+
 def test_planes_are_filtered_one_by_one(backend, rng):
     volume = rng.standard_normal((3, 220, 230), np.float32)
     volume[1, 50, 60] = np.nan

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from footprint.backend.null import PROFILES
-from footprint.kernels.coarse.contract import CHIP, MOMENTS, TALL, Wide, by_moments, in_reach, parts_of, tables
+from footprint.kernels.coarse.contract import CHIP, MOMENTS, ROWS, TALL, Wide, by_moments, in_reach, parts_of, tables
 from footprint.kernels.coarse.gpu import JOINED, Grid, coarse_program
 from footprint.kernels.coarse.ways import PLAIN, SIDE, UNITS, Way
+from footprint.kernels.common.launch import MAX_GROUPS_Y
 from footprint.spec import ArraySpec as S
 
 H100 = PROFILES["h100"]
@@ -56,16 +57,15 @@ def test_what_is_joined_fits_the_chip_and_lies_in_its_groups_share(way):
             assert len(groups) * grid.left <= JOINED
 
 
-def launched(sigma: float, dtype: str = "float32", **more: Any) -> dict[str, Any]:
-    """Launches by name, of an image of 8192 x 8192."""
-    found = Wide(sigma, int(4 * sigma + 0.5), UNITS)
+def launched(
+    sigma: float, dtype: str = "float32", shape: tuple[int, int, int] = (1, 8192, 8192), way: Way = UNITS, **more: Any
+) -> dict[str, Any]:
+    """Launches by name."""
+    found = Wide(sigma, int(4 * sigma + 0.5), way)
     specs = [S(one.shape, one.dtype.str) for one in tables(found, found)]
-    image, places = (
-        S((1, 8192, 8192), dtype),
-        {"y0": 0, "x0": 0, "first_y": 0, "first_x": 0, "border_y": "wrap", "border_x": "wrap"},
-    )
+    places = {"y0": 0, "x0": 0, "first_y": 0, "first_x": 0, "border_y": "wrap", "border_x": "wrap"}
     how = {"steps": (found.step, found.stride), "reaches": (found.reach, found.reach), **places, **more}
-    program = coarse_program(H100, image, *specs, S((1, 8192, 8192)), **how)  # type: ignore[arg-type]
+    program = coarse_program(H100, S(shape, dtype), *specs, S(shape), **how)  # type: ignore[arg-type]
     return {one.entry: one for one in program.launches}
 
 
@@ -118,6 +118,14 @@ def test_six_coarse_columns_make_a_gaussian(sigma):
             inside = (place >= 0) & (place < under.size)
             made += weight * np.where(inside, under.T.ravel()[np.clip(place, 0, under.size - 1)], 0)
         np.testing.assert_allclose(made / largest, np.exp(-0.5 * (at / sigma) ** 2), atol=1.3e-3)
+
+
+@pytest.mark.parametrize("way", [UNITS, PLAIN], ids=["units", "plain"])
+@pytest.mark.parametrize("sigma", [11.0, 20.0, 200.0, 399.0])
+def test_images_of_most_rows_have_no_more_groups_than_a_device_starts(way, sigma):
+    rows = {"shape": (1, ROWS, 5000), "way": way}
+    for launch in launched(sigma, **rows).values():
+        assert max(launch.grid[1:]) <= MAX_GROUPS_Y, launch.entry
 
 
 def test_devices_without_units_gather_twice():

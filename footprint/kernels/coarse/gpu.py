@@ -283,7 +283,7 @@ def _join(make: Make, grid: Grid) -> Launch:
 
     many = next(n for n in range(JOINS, 0, -32) if held(n) <= JOINED)
     sizes = (grid.columns, many, grid.column_groups, grid.begin, grid.first, grid.side, grid.left, grid.stride, grid.taps)
-    groups = (-(-grid.columns // many), -(-grid.height // (ITEMS // 32)), grid.planes)
+    groups = (-(-grid.columns // many), min(-(-grid.height // (ITEMS // 32)), MAX_GROUPS_Y), grid.planes)
     return make("coarse_join", groups, 0, (W(3), W(6), np.int64(grid.height), *map(np.int32, sizes)), "back")
 
 
