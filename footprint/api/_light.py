@@ -24,7 +24,7 @@ MASKED, AT_EDGE, EMPTY, ROUND = 1, 2, 4, 8
 _KRON, _LEAST = 2.5, 1.75
 _SHARE = 1e-6
 # Rows worked on at a time.
-_ROWS = 4096
+_ROWS = 1024
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from footprint.ops.windowed import Windowed
 
 _FWHM = math.sqrt(8 * math.log(2))
 # Rows worked on at a time.
-_ROWS = 4096
+_ROWS = 1024
 
 
 @dataclass(frozen=True)

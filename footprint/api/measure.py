@@ -40,7 +40,7 @@ _WHOLE = {"label": LABEL, "npix": PIXELS, "x_min": X_MIN, "x_max": X_MAX, "y_min
 _LOCAL = {"background": LEVEL, "noise": SPREAD}
 _NAMES = ("label", "x", "y", "peak", "flux", "npix", "x_min", "x_max", "y_min", "y_max", "x_peak", "y_peak", *NAMES, *_LOCAL)
 # Rows worked on at a time: temporaries are small then, however many there are.
-_ROWS = 4096
+_ROWS = 1024
 
 
 def measure(image: Any, labels: Any, count: int | None = None, *, memory: Memory = None, device: str = "auto") -> Any:

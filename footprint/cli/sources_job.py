@@ -266,8 +266,9 @@ def _run(job: Job, reporter: Reporter, overwrite: bool, warmed: set[str], option
         def largest(plan: Any) -> None:
             """One search may take several plans: the report has the one that takes most."""
             plan = plan if page is None else page.joined(plan)
-            if not plans or plan.footprint.total > plans[-1].footprint.total:
-                plans.append(plan)
+            if not plans or plan.footprint.total > plans[0].footprint.total:
+                # One alone: the objects of another would lie beside the search.
+                plans[:] = [plan]
                 reporter.plan(plan)
 
         with sinks(job, len(planes), source, overwrite) as sink, reporter.measured(), counting(page, budget):
@@ -304,7 +305,7 @@ def _run(job: Job, reporter: Reporter, overwrite: bool, warmed: set[str], option
 
             asked = {"program": f"footprint {__version__}", **asdict(job), **asked, "overwrite": overwrite}
             warned, numbers = reporter.warned, reporter.figures | figures
-            write_sources_page(job.report, overwrite, source, table, plans[-1], warned, numbers, asked)
+            write_sources_page(job.report, overwrite, source, table, plans[0], warned, numbers, asked)
     return table, figures
 
 

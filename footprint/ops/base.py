@@ -47,7 +47,7 @@ class Op(ABC):
 
     def in_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """The inputs with their axes named."""
-        return tuple(spec.named(axes) for spec, axes in zip(specs, self.axes))
+        return tuple([spec.named(axes) for spec, axes in zip(specs, self.axes)])
 
     @abstractmethod
     def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:

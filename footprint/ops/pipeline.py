@@ -153,14 +153,14 @@ class Pipeline(Op):
         """Specs of everything that has a name."""
         known = dict(zip(self.inputs, specs))
         for stage in self.stages:
-            given = stage.op.in_specs(*(known[name] for name in stage.reads))
+            given = stage.op.in_specs(*[known[name] for name in stage.reads])
             known |= {name: spec for name, spec in zip(stage.reads, given) if name in self.inputs}
             known |= dict(zip(stage.writes, stage.op.out_specs(*given)))
         return known
 
     def in_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """The inputs with the axes of their first readers."""
-        return tuple(spec.named(axes) for spec, axes in zip(specs, self.axes))
+        return tuple([spec.named(axes) for spec, axes in zip(specs, self.axes)])
 
     def halo(self, axis: str) -> Reach:
         """The first input's reach."""
@@ -218,7 +218,7 @@ class Pipeline(Op):
                 if name not in found or name in given:
                     found[name] = line._between(b, number, name, known, found, reaches)
             b.spares = {found[name].slot.id for name in stage.reads if line._alone(name)}
-            stage.op.record(b, *(found[name] for name in (*stage.reads, *stage.writes)))
+            stage.op.record(b, *[found[name] for name in (*stage.reads, *stage.writes)])
             for name, ref in given.items():
                 b.give(found[name], ref)
 
@@ -272,7 +272,7 @@ class Pipeline(Op):
             at = 0
             while at + len(kinds) <= len(stages):
                 group = tuple(stages[at : at + len(kinds)])
-                if tuple(type(s.op) for s in group) == kinds and self._private(stages, group):
+                if tuple([type(s.op) for s in group]) == kinds and self._private(stages, group):
                     one = fuse(group)
                     if one is not None:
                         stages[at : at + len(kinds)] = [one]

@@ -292,7 +292,7 @@ class BoundPlan(Steps):
             elif step.action == "launch":
                 for part in parts:
                     geometry = self.geometry(part, 0, 0)
-                    self._kernel(index, step, tuple(ref.at({}, geometry.shape)[1] for ref in step.refs), geometry)
+                    self._kernel(index, step, tuple([ref.at({}, geometry.shape)[1] for ref in step.refs]), geometry)
 
     # -- a part --------------------------------------------------------------------------------------------------------
     def geometry(self, part: Part, order: int, turn: int) -> Geometry:
@@ -301,7 +301,7 @@ class BoundPlan(Steps):
         if not plan.cuts:
             return WHOLE._replace(order=order, group=order, turn=turn)
         windows = {slot.id: slot.window(plan.cuts, part) for slot in plan.slots if slot.reach}
-        shapes = {key: tuple(stop - start for start, stop in window) for key, window in windows.items()}
+        shapes = {key: tuple([stop - start for start, stop in window]) for key, window in windows.items()}
         group, inner = divmod(order, plan.n_summed)
         return Geometry(windows, shapes, order, group, (inner == 0, inner == plan.n_summed - 1), turn)
 

@@ -79,7 +79,7 @@ class Builder:
         held: bool = False,
         given: Given = Given(),  # noqa: B008  frozen
     ) -> Ref:
-        pairs = tuple((cut.axis, (reach or {}).get(cut.axis, NOTHING)) for cut in self.cuts if cut.axis in spec.axes)
+        pairs = tuple([(cut.axis, (reach or {}).get(cut.axis, NOTHING)) for cut in self.cuts if cut.axis in spec.axes])
         number = len(self.slots)
         slot = Slot(number, spec, kind, name or f"{kind}{number}", space, pairs, held, given)
         self.slots.append(slot)
@@ -110,7 +110,7 @@ class Builder:
         whole = ref.slot.spec
         axes = whole.axes if axes is None else axes
         shape, cut = ref.usual if shape is None else shape, dict(ref.slot.reach)
-        lengths = tuple(whole.length(a) if a in cut else n for a, n in zip(axes.ljust(len(shape), "."), shape))
+        lengths = tuple([whole.length(a) if a in cut else n for a, n in zip(axes.ljust(len(shape), "."), shape)])
         return self._slot(ArraySpec(lengths, dtype, axes), "scratch", name, cut)
 
     def between(self, spec: ArraySpec, name: str, reach: Mapping[str, Reach]) -> Ref:
@@ -138,9 +138,9 @@ class Builder:
 
     def state(self, kernel: str, *refs: Ref, again: bool = False, **numbers: Number) -> tuple[Ref, ...]:
         """What a kernel keeps from launch to launch, to be handed to it after ``refs``; ``again``: in one part, too."""
-        wanted = state_specs(self.limits, kernel, tuple(r.spec for r in refs), numbers)
+        wanted = state_specs(self.limits, kernel, tuple([r.spec for r in refs]), numbers)
         make = self.kept if again else self.gathered
-        return tuple(make(s.shape, s.dtype, f"state of {kernel}") for s in wanted)
+        return tuple([make(s.shape, s.dtype, f"state of {kernel}") for s in wanted])
 
     def const(self, array: np.ndarray, name: str = "", axes: str = "", of: Ref | None = None) -> Ref:
         """A table written when the plan is bound and kept for all its runs; equal tables are one.
@@ -216,8 +216,8 @@ class Builder:
     def launch(self, kernel: str, *refs: Ref, **numbers: Number) -> None:
         """Run ``kernel`` on ``refs``; its workspace, if the device needs one, is recorded with it."""
         plain = {name: value.value(lambda *_: 0) if isinstance(value, Place) else value for name, value in numbers.items()}
-        wanted = work_specs(self.limits, kernel, tuple(r.spec for r in refs), plain)
-        work = tuple(self.scratch(s.shape, s.dtype, f"work of {kernel}") for s in wanted)
+        wanted = work_specs(self.limits, kernel, tuple([r.spec for r in refs]), plain)
+        work = tuple([self.scratch(s.shape, s.dtype, f"work of {kernel}") for s in wanted])
         self._step("launch", kernel, (*refs, *work), numbers=tuple(sorted(numbers.items())), n_work=len(work))
 
     def fft(self, src: Ref, dst: Ref, axis: int = -1, *, inverse: bool = False, scaled: bool = True) -> float:

@@ -91,7 +91,7 @@ class Crossing:
             while at in waiting:
                 send()
             lane.free(at)
-            part = tuple(r.stop - r.start for r in region)
+            part = tuple([r.stop - r.start for r in region])
             host = self._host(stage, part, at * ring.nbytes)
             waiting[at] = (host, self._piece(block, region, part))
             lane.copy(at, fill_from, given, _within(window, region), shape, host)
@@ -139,7 +139,7 @@ class Crossing:
             if len(flying) > ring.pieces // 2:
                 land()
             lane.free(at)
-            part = tuple(r.stop - r.start for r in region)
+            part = tuple([r.stop - r.start for r in region])
             host = self._host(stage, part, at * ring.nbytes)
             backend.read(host, self._piece(block, region, part), wait=False)
             flying.append((at, backend.mark(), host, _within(window, region)))
@@ -364,4 +364,4 @@ class Ring:
 
 
 def _within(window: Window, region: tuple[slice, ...]) -> Window:
-    return tuple((start + r.start, start + r.stop) for (start, _), r in zip(window, region))
+    return tuple([(start + r.start, start + r.stop) for (start, _), r in zip(window, region)])

@@ -115,13 +115,12 @@ class Job:
         self.begun = threading.Event()
         self.begun.set()
         # Threads that have not ended; groups of parts that were asked for, and that are through.
-        self.running = self.asked = self.through = 0
-        self.ordered = self.shared = False
+        self.running, self.asked, self.through, self.ordered, self.shared = 0, 0, 0, False, False
         self.last: Part = tuple(cut.range(cut.count - 1) for cut in plan.cuts)
         self._groups = self._parts()
         self._disk = threading.Lock()
         self._rows = self._skipped = 0
-        # Groups of parts that the same rows along the first cut are in, and how many of them are not through.
+        # Groups of parts that the same rows along the first cut are in, and of rows of which some are through how many are not.
         self._per_rows = math.prod(cut.count for cut in plan.cuts[1:] if not cut.sums)
         self._left: dict[tuple[int, int], int] = {}
 
@@ -226,8 +225,9 @@ class Job:
 
     def _count(self, rows: tuple[int, int]) -> bool:
         """Count a group off; whether it was the last of these rows."""
-        self._left[rows] = self._left.get(rows, self._per_rows) - 1
-        return self._left[rows] == 0
+        if left := self._left.pop(rows, self._per_rows) - 1:
+            self._left[rows] = left
+        return not left
 
     def wait(self, ready: Callable[[], bool]) -> bool:
         """Wait until something is ready; False where the job has failed."""

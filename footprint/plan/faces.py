@@ -196,7 +196,7 @@ def given(feed: Any, order: int) -> Any:
 
 def region_of(window: tuple[tuple[int, int], ...]) -> Region:
     """A window as slices."""
-    return tuple(slice(start, stop) for start, stop in window)
+    return tuple([slice(start, stop) for start, stop in window])
 
 
 def part_of(array: Any, window: tuple[tuple[int, int], ...]) -> Any:

@@ -322,7 +322,7 @@ def _places(count: int, placed: list[Placed]) -> tuple[tuple[Lies, ...], ...]:
     found: list[dict[int, Lies]] = [{} for _ in range(count)]
     for one in placed:
         found[one.item.id][one.item.copy] = Lies(one.block, one.offset)
-    return tuple(tuple(copies[k] for k in sorted(copies)) for copies in found)
+    return tuple([tuple([copies[k] for k in sorted(copies)]) for copies in found])
 
 
 def _check_phases(b: Builder) -> None:

@@ -166,10 +166,10 @@ class Slot:
     def window(self, cuts: tuple[Cut, ...], part: Part) -> tuple[tuple[int, int], ...]:
         """Start and stop along every axis of what it holds of the whole array in a part."""
         if not self.reach:
-            return tuple((0, n) for n in self.spec.shape)
+            return tuple([(0, n) for n in self.spec.shape])
         reach, at = dict(self.reach), {cut.axis: span for cut, span in zip(cuts, part)}
         axes = self.spec.axes.ljust(len(self.spec.shape), ".")
-        return tuple(reach[a].window(*at[a], n) if a in reach else (0, n) for a, n in zip(axes, self.spec.shape))
+        return tuple([reach[a].window(*at[a], n) if a in reach else (0, n) for a, n in zip(axes, self.spec.shape)])
 
     def together(self, cuts: tuple[Cut, ...]) -> bool:
         """Whether what it holds of the whole array in a part lies together: but for the last axis that is cut, one row of each."""
@@ -186,7 +186,7 @@ class Slot:
             return self.spec.shape
         reach, size = dict(self.reach), {cut.axis: min(cut.size, cut.total) for cut in cuts}
         axes = self.spec.axes.ljust(len(self.spec.shape), ".")
-        return tuple(reach[a].most(size[a], n) if a in reach else n for a, n in zip(axes, self.spec.shape))
+        return tuple([reach[a].most(size[a], n) if a in reach else n for a, n in zip(axes, self.spec.shape)])
 
 
 @dataclass(frozen=True)

@@ -90,11 +90,14 @@ class Steps:
         """A step that was made ready for a part of the same shapes, for another place; loops look at it themselves."""
         if not isinstance(node, Prepared) or not any(isinstance(value, Place) for _, value in node.step.numbers):
             return node
-        if not self.plan.limits.host:
-            return node._replace(kernel=self._kernel(node.number, node.step, node.specs, geometry))
-        # There nothing is compiled for a number, and to find what was made before takes longer than to make it.
-        step, numbers = node.step, {name: self._number(value, geometry) for name, value in node.step.numbers}
-        return node._replace(kernel=self.backend.compile(step.kernel, node.specs[: len(node.specs) - step.n_work], numbers))
+        if self.plan.limits.host:
+            # There nothing is compiled for a number, and to find what was made before takes longer than to make it.
+            step, numbers = node.step, {name: self._number(value, geometry) for name, value in node.step.numbers}
+            kernel = self.backend.compile(step.kernel, node.specs[: len(node.specs) - step.n_work], numbers)
+        else:
+            kernel = self._kernel(node.number, node.step, node.specs, geometry)
+        # Not by _replace: see `spec.ArraySpec` on tuples of iterators.
+        return Prepared(node.step, node.number, kernel, node.views, node.callers, node.spec, node.specs)
 
     def _ending(self, phase: int, geometry: Geometry) -> list[Prepared]:
         """Steps for when all parts of a phase are through, made ready."""
@@ -144,7 +147,7 @@ class Steps:
 
     def _prepare(self, index: int, step: Step, turns: dict[int, int], geometry: Geometry) -> Prepared:
         at = [(ref, *ref.at(turns, geometry.shape)) for ref in step.refs]
-        specs = tuple(spec for _, _, spec in at) if step.action == "launch" else ()
+        specs = tuple([spec for _, _, spec in at]) if step.action == "launch" else ()
         kernel = self._kernel(index, step, specs, geometry) if specs else None
         # What is filled from, or taken to, comes with the call and is no kernel's business.
         outside = {"fill": 0, "take": 1}.get(step.action)
@@ -243,7 +246,7 @@ class Steps:
             if len(self._kernels) > _KEPT * len(self.plan.steps):
                 self._kernels.clear()
                 self._specs.clear()
-            specs = tuple(self._specs.setdefault(spec, spec) for spec in specs)
+            specs = tuple([self._specs.setdefault(spec, spec) for spec in specs])
             kernel = self.backend.compile(step.kernel, specs[: len(specs) - step.n_work], numbers)
             self._kernels[index, specs, key[2]] = kernel
             return kernel

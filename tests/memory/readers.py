@@ -205,6 +205,28 @@ def catalogue(verb: str) -> None:
     print(json.dumps({"known": meter.known, "growth": meter.growth, "plan": plan.footprint.total, "rows": len(table)}))
 
 
+def crowded(few: str, many: str, memory: str) -> None:
+    """All that is measured of an image's sources, of which there are more than the first plan has room for."""
+    asked: dict[str, Any] = {"deblend": True, "flood": 3.0, "fit": "gaussian", "kron": True, "windowed": True, "apertures": [3, 5]}
+    _searched(few, many, memory=memory, **asked)
+
+
+def columns(few: str, many: str) -> None:
+    """A catalogue that has room for little more than it has rows."""
+    _searched(few, many, capacity=4120, memory="4MB")
+
+
+def _searched(*paths: str, **asked: Any) -> None:
+    plans: list[int] = []
+    for path in paths:
+        have_code()
+        with open_image(path) as image, PeakMeter() as meter:
+            plans.clear()
+            told = {"on_plan": lambda plan: plans.append(plan.footprint.total)}
+            table = fp.find_sources(image, background="mesh", device="cpu", **told, **asked)
+    print(json.dumps({"known": meter.known, "growth": meter.growth, "plans": plans, "rows": len(table)}))
+
+
 def _scan(path: str) -> None:
     with open_scan(path) as opened:
         opened.read(slice(0, opened.n_z), np.empty(opened.shape, np.float32))
@@ -229,7 +251,7 @@ def hostile(path: str, good: str) -> None:
     print(json.dumps([meter.growth if meter.known else 0, said]))
 
 
-_ALL: tuple[Callable[..., None], ...] = (read, read_tiles, passes, scan, lay_out, catalogue, tables, hostile)
+_ALL: tuple[Callable[..., None], ...] = (read, read_tiles, passes, scan, lay_out, catalogue, crowded, columns, tables, hostile)
 READERS = {reader.__name__: reader for reader in _ALL}
 
 if __name__ == "__main__":

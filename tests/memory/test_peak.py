@@ -1,10 +1,15 @@
 """The promise: what a run adds to the process, measured, stays within arena + constant + library + host of its plan."""
 
+import gc
 import subprocess
 import sys
+from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 import pytest
 
+import footprint as fp
 from footprint.backend.memory import resident_bytes
 from footprint.backend.registry import open_backend
 from footprint.plan.fit import build
@@ -58,6 +63,31 @@ def test_what_planning_left_in_the_heap_is_given_back_before_memory_is_taken():
     with bind(plan, backend):
         assert before - resident_bytes() > 6 << 20
     assert len(kept) == 80
+
+
+def _blocks_left(job: Callable[[], Any]) -> int:
+    """Blocks of Python's memory that a job leaves in use, or on the lists of objects to be used again, which are empty before."""
+    job()
+    gc.collect()
+    before = sys.getallocatedblocks()
+    job()
+    return sys.getallocatedblocks() - before
+
+
+def test_planning_leaves_no_tuples_behind():
+    """Each of the plans tried left 380 on Python's lists, 6000 blocks in all: half a megabyte beside the plan's memory."""
+    asked: dict[str, Any] = {"flood": 3.0, "background": "mesh", "deblend": True, "fit": "gaussian", "streamed": True}
+    assert _blocks_left(lambda: fp.plan_find_sources((6000, 6000), memory="30MB", device="cpu", **asked)) < 3000
+
+
+def test_parts_leave_nothing_behind():
+    """Every part left a tuple and an entry of a table until the job was through: 2200 blocks, where 250 are left."""
+    image = np.ones((3000, 64), ">f4")
+    out = np.empty(image.shape, "f4")
+    plan = fp.plan_gaussian_filter(image.shape, 2, dtype=">f4", memory="25KB", device="cpu")
+    assert plan.n_parts == 1500
+    with plan.bind("cpu") as bound:
+        assert _blocks_left(lambda: bound(image, out=[out])) < 600
 
 
 _BLOCKS = """

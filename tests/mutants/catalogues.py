@@ -1,10 +1,31 @@
-"""Faults in what touches at corners, in beams of planes, in catalogues of other programs, and in who is blamed."""
+"""Faults in what touches at corners, in beams of planes, in catalogues, in what is left behind, and in who is blamed."""
 
 from tests.mutants import Mutant
 
 _CORNERS = ("tests/backend/test_corners.py::test_parts_of_islands_that_edges_connect",)
 
 MUTANTS = [
+    Mutant(
+        "footprint/api/measure.py",
+        "_ROWS = 1024",
+        "_ROWS = 4096",
+        ("tests/memory/test_catalogue.py::test_what_columns_are_made_through_is_no_larger_than_they_are",),
+        "what columns are made through is larger than they are",
+    ),
+    Mutant(
+        "footprint/spec.py",
+        "shape = (*map(operator.index, self.shape),)",
+        "shape = tuple(map(operator.index, self.shape))",
+        ("tests/memory/test_peak.py::test_planning_leaves_no_tuples_behind",),
+        "tuples that plans were made of lie beside the plan that runs",
+    ),
+    Mutant(
+        "footprint/plan/drive.py",
+        "if left := self._left.pop(rows, self._per_rows) - 1:",
+        "if ((left := self._left.pop(rows, self._per_rows) - 1)) is not None:",
+        ("tests/memory/test_peak.py::test_parts_leave_nothing_behind",),
+        "parts that are through are remembered until the last is",
+    ),
     Mutant(
         "footprint/io/fits_tiles.py",
         "_TILE, _TILE_OTHERS = 2, 20",

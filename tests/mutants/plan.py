@@ -203,7 +203,7 @@ MUTANTS = [
     ),
     Mutant(
         DRIVER,
-        "        return self._left[rows] == 0",
+        "        return not left",
         "        return True",
         (DRIVE + "test_rows_are_done_when_their_last_tile_is",),
         "rows done with their first tile",
@@ -338,8 +338,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/plan/cross.py",
-        "return tuple((start + r.start, start + r.stop) for",
-        "return tuple((r.start, r.stop) for",
+        "return tuple([(start + r.start, start + r.stop) for",
+        "return tuple([(r.start, r.stop) for",
         (DRIVE + "test_arrays_cross_a_bus_in_pieces",),
         "pieces of another part",
         devices="opencl",
