@@ -19,9 +19,9 @@ from footprint.spec import ArraySpec, Limits
 from footprint.units import format_seconds
 
 # Operations a pixel, how many more where steps are one row, and launches, of one pass over the image and of two: of units
-# measured on an H200 at 8192 x 8192 and sigmas of 17 to 390, and turned to an H100's memory; of others on an H100 at 1024 x 1024
-# to 8192 x 8192 and sigmas of 11 to 300 (12 % off at most). Then the share more for what lies around an image, in sides, and
-# launches' worth of a row of a step, as rows wait for each other however few there are.
+# estimated for an H100 of what an H200 took at 8192 x 8192 and sigmas of 17 to 390, as no H100 was there; of others measured on
+# an H100 at 1024 x 1024 to 8192 x 8192 and sigmas of 11 to 300 (12 % off at most). Then the share more for what lies around an
+# image, in sides, and launches' worth of a row of a step, as rows wait for each other however few there are.
 _ONCE, _TWICE = (216.0, 507.0, 7.0), (300.0, 630.0, 6.3)
 _AROUND, _WAITS = 0.42, 0.31
 # The same of a processor, whose stages are no launches (measured on two cores with AVX-512 at 128 x 128 to 6000 x 6000 and sigmas

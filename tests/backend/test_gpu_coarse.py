@@ -10,6 +10,7 @@ from scipy.ndimage import gaussian_filter
 
 from footprint.backend.null import PROFILES
 from footprint.kernels.coarse.contract import way_of, wide
+from footprint.kernels.coarse.ways import UNITS
 from footprint.ops.coarse import Coarse, coarse
 from footprint.ops.job import plan_op
 from footprint.ops.matrix import matrix
@@ -56,13 +57,14 @@ def test_it_is_the_gaussian_that_direct_sums_make(backend, rng, mode, kind):
 
 @pytest.mark.parametrize("sigma", [11.0, 12.0, 13.3, 15.0, 16.0, 19.3, 19.9, 20.0, 24.2, 24.9, 25.0])
 def test_light_beyond_the_weights_does_not_leak_in(backend, sigma):
-    """Of a star nothing is left beyond the ends of its weights but 4e-7 of its largest one."""
+    """Of a star nothing is left beyond the ends of its weights but 3e-7 of its largest one, by matrix units 4e-7."""
+    leak, near_it = (4e-7, 3e-7) if way_of(backend.limits) is UNITS else (3e-7, 2e-7)
     image = np.zeros((int(16 * sigma), int(16 * sigma) + 1), np.float32)
     image[image.shape[0] // 2, image.shape[1] // 2] = 1
     found, _ = made(backend, gaussian(backend, (sigma, sigma), "nearest"), image)
     truth = gaussian_filter(image.astype(float), sigma, mode="nearest")
-    assert np.abs(found - truth)[truth == 0].max() <= 4e-7 * truth.max()
-    np.testing.assert_allclose(found[truth > 0], truth[truth > 0], rtol=2e-3, atol=3e-7 * truth.max())
+    assert np.abs(found - truth)[truth == 0].max() <= leak * truth.max()
+    np.testing.assert_allclose(found[truth > 0], truth[truth > 0], rtol=2e-3, atol=near_it * truth.max())
     near = truth > 1e-3 * truth.max()
     np.testing.assert_allclose(found[near], truth[near], rtol=2e-6)
 
@@ -80,7 +82,7 @@ def test_parts_have_the_bits_of_the_whole(backend, rng, mode, share):
 
 @pytest.mark.parametrize("sigma", [33.0, 70.0, 140.0])
 def test_steps_that_several_groups_share_are_summed_whole(backend, rng, sigma):
-    """Groups gather up to 32 rows of a step, and steps are .56 of a sigma: here one, two and four share one."""
+    """Groups gather up to 32 rows of a step, and steps are .56 of a sigma: here one, two and four, by matrix units two."""
     image = rng.standard_normal((1300, 90), np.float32) + 1
     op = gaussian(backend, (sigma, 11.0), "reflect")
     whole, plan = made(backend, op, image)
