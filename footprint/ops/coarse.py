@@ -19,10 +19,10 @@ from footprint.spec import ArraySpec, Limits
 from footprint.units import format_seconds
 
 # Operations a pixel, how many more where steps are one row, and launches, of one pass over the image and of two: of units
-# estimated for an H100 of what an H200 took at 8192 x 8192 and sigmas of 17 to 390, as no H100 was there; of others measured on
-# an H100 at 1024 x 1024 to 8192 x 8192 and sigmas of 11 to 300 (12 % off at most). Then the share more for what lies around an
-# image, in sides, and launches' worth of a row of a step, as rows wait for each other however few there are.
-_ONCE, _TWICE = (216.0, 507.0, 7.0), (300.0, 630.0, 6.3)
+# estimated for an H100 of what an H200 took at 8192 x 8192 and sigmas of 17 to 390, as no H100 was there, 10 % more; of others
+# measured on an H100 at 1024 x 1024 to 8192 x 8192 and sigmas of 11 to 300 (12 % off at most). Then the share more for what lies
+# around an image, in sides, and launches' worth of a row of a step, as rows wait for each other however few there are.
+_ONCE, _TWICE = (160.0, 1100.0, 7.0), (300.0, 630.0, 6.3)
 _AROUND, _WAITS = 0.42, 0.31
 # The same of a processor, whose stages are no launches (measured on two cores with AVX-512 at 128 x 128 to 6000 x 6000 and sigmas
 # of 11 to 300, as shares of what direct sums took: 15 % off, but twice as much where an image is smaller than what lies around).
@@ -72,7 +72,7 @@ class Coarse(Line):
             # Chosen where the image lies, and run where the result does.
             lines(list(self.taps), self.dims, self.leads).record(b, image, out)
             return
-        steps = tall.step, across.stride
+        steps = tall.step, across.stride, across.step
         b.note(f"wide Gaussians by every {steps[0]} rows and {steps[1]} columns{self.why}")
         names = ("coarse rows", "coarse rows back", "coarse columns", "coarse columns back", "weights", "what is cut off")
         consts = [b.const(one, name) for one, name in zip(tables(tall, across), names)]

@@ -1,8 +1,11 @@
-"""Faults in wide Gaussians on the CPU."""
+"""Faults in wide Gaussians."""
 
 from tests.mutants import Mutant
 
 _GROUPS = "tests/null/test_coarse_groups.py::test_"
+_UNITS = "tests/null/test_emulated_units.py::test_"
+_SUMS = _UNITS + "units_sum_wide_gaussians"
+_BOTH, _BACK = (f"footprint/kernels/coarse/coarse_{name}.cuda.knl" for name in ("both", "units"))
 _CPU, _ODD, _STRIPS = (f"footprint/kernels/coarse/{name}.py" for name in ("cpu", "cpu_odd", "strips"))
 _HERE = "tests/backend/test_wide_gaussians.py::test_"
 _TRUE = _HERE + "it_is_the_gaussian_that_direct_sums_make[constant-reflect]"
@@ -93,8 +96,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/coarse/contract.py",
-        "*steps, steps[0] - 1, steps[1] - 1)",
-        "*steps, 0, 0)",
+        "steps[0], steps[1], steps[0] - 1, steps[1] - 1)",
+        "steps[0], steps[1], 0, 0)",
         (_HERE + "no_part_needs_more_than_the_largest_at_its_worst_place",),
         "a part that begins elsewhere writes past its workspace",
     ),
@@ -120,14 +123,14 @@ MUTANTS = [
         "a GPU is handed a processor's tables",
     ),
     Mutant(
-        "footprint/kernels/coarse/gpu.py",
+        "footprint/kernels/coarse/grid.py",
         "around = min((self.way.places + self.taps) * self.stride + more, 2 * self.near)",
         "around = 0",
         (_GROUPS + "no_part_leaves_more_than_the_largest_at_its_worst_place[units]",),
         "groups of units write past their workspace in a part that has a border on both sides",
     ),
     Mutant(
-        "footprint/kernels/coarse/gpu.py",
+        "footprint/kernels/coarse/units.py",
         "before = max(-(-grid.top // block), 0)",
         "before = 0",
         (_GROUPS + "rows_that_no_result_comes_from_are_gathered_across",),
@@ -135,9 +138,60 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/coarse/ways.py",
-        "return 8 if self.units and self.tiles(stride, 9) == 3 and self.tiles(stride, 8) == 2 else 9",
+        "return 8 if self.units and self.tiles(stride, 8) < self.tiles(stride, 9) else 9",
         "return 6 if self.units else 9",
         (_GROUPS + "six_coarse_columns_make_a_gaussian[50.0]",),
         "coarse columns end too soon",
+    ),
+    Mutant(
+        _BACK,
+        "multiply(small[e], most, low[d][e][0], low[d][e][1]);",
+        "",
+        (_SUMS + "[reflected]",),
+        "units read 11 bits of coarse rows",
+    ),
+    Mutant(_BACK, "sum - results[x];", "sum;", (_SUMS + "[reflected]",), "lines have what lies beyond their weights, too"),
+    Mutant(
+        _BACK,
+        "after_other += rest, one += forward, other += forward;",
+        "after_other += rest, one += forward, other += forward + 1;",
+        (_SUMS + "[wrapped]",),
+        "half of the rows take the weights of a coarse row beside theirs",
+    ),
+    Mutant(
+        _BACK,
+        "w[t][h] = AS_U32(under[8 * (t - 8) + 4 * h]);",
+        "w[t][h] = AS_U32(under[8 * (t - 7) + 4 * h]);",
+        (_SUMS + "[reflected]",),
+        "what lies beyond the ends down is eight rows off",
+    ),
+    Mutant(
+        _BOTH,
+        "#define TURNED(column) (turned ? SIDE - 1 - (column) : (column))",
+        "#define TURNED(column) (column)",
+        (_SUMS + "[reflected]",),
+        "columns beyond a border that reflects are taken from the wrong side",
+    ),
+    Mutant(_BOTH, "0x4240 + 0x101 * digit", "0x4240", (_SUMS + "[wrapped]",), "numbers of 16 bits are two of their low digits"),
+    Mutant(
+        _BOTH,
+        "top ? 0xe480e480u : 0xe400e400u",
+        "0xe400e400u",
+        (_SUMS + "[wrapped]",),
+        "numbers with a sign are 128 too large beyond the ends of the weights",
+    ),
+    Mutant(
+        "footprint/kernels/coarse/pairs.py",
+        "return np.stack((high, eleven(values - high)))",
+        "return np.stack((high, eleven(values - values)))",
+        (_SUMS + "[reflected]", _GROUPS + "numbers_of_units_are_halves_of_what_they_stand_for"),
+        "units read 11 bits of weights",
+    ),
+    Mutant(
+        "footprint/kernels/coarse/gpu.py",
+        "first_x % steps[-1]",
+        "0",
+        (_UNITS + "a_part_has_the_bits_of_the_whole",),
+        "coarse points of lines lie where a part begins",
     ),
 ]

@@ -12,6 +12,7 @@ import pytest
 from footprint.backend.null import PROFILES
 from footprint.kernels.coarse.contract import CHIP, MOMENTS, ROWS, TALL, Wide, by_moments, in_reach, parts_of, tables
 from footprint.kernels.coarse.gpu import JOINED, Grid, coarse_program
+from footprint.kernels.coarse.pairs import two
 from footprint.kernels.coarse.ways import PLAIN, SIDE, UNITS, Way
 from footprint.kernels.common.launch import MAX_GROUPS_Y
 from footprint.spec import ArraySpec as S
@@ -64,19 +65,27 @@ def launched(
     found = Wide(sigma, int(4 * sigma + 0.5), way)
     specs = [S(one.shape, one.dtype.str) for one in tables(found, found)]
     places = {"y0": 0, "x0": 0, "first_y": 0, "first_x": 0, "border_y": "wrap", "border_x": "wrap"}
-    how = {"steps": (found.step, found.stride), "reaches": (found.reach, found.reach), **places, **more}
+    steps = found.step, found.stride, found.step
+    how = {"steps": steps, "reaches": (found.reach, found.reach), **places, **more}
     program = coarse_program(H100, S(shape, dtype), *specs, S(shape), **how)  # type: ignore[arg-type]
     return {one.entry: one for one in program.launches}
+
+
+@pytest.mark.parametrize("sigma", [11.0, 20.0, 58.0, 113.0, 399.9])
+@pytest.mark.parametrize("wide", [1, 700, 8192])
+def test_every_group_has_room_on_the_chip(sigma, wide):
+    for launch in launched(sigma, shape=(1, 3000, wide)).values():
+        assert launch.local <= H100.local_mem, launch.entry
 
 
 @pytest.mark.parametrize("sigma", [11.0, 20.0, 33.0, 58.0, 100.0, 116.0, 200.0, 399.0])
 @pytest.mark.parametrize("dtype", ["float32", "uint8", "uint16"])
 def test_as_many_groups_fit_a_core_as_registers_are_kept_for(sigma, dtype):
-    """Of 228 KB a core, one of each group is the driver's; sigmas below 20 have more coarse columns, and one group less."""
+    """Of 228 KB a core, one of each group is the driver's."""
     launch = launched(sigma, dtype)["coarse_both"]
     resident = dict(launch.defines)["MIN_GROUPS"]
     assert resident == (3 if by_moments(int(0.56 * sigma), UNITS) else 4)
-    assert (launch.local + 1024) * (resident - (sigma < 20 and dtype == "float32")) <= 228 << 10
+    assert (launch.local + 1024) * resident <= 228 << 10
     assert launch.local <= H100.local_mem and launch.own
 
 
@@ -94,7 +103,8 @@ def test_polynomials_make_the_weights_of_long_steps(step):
         assert parts_of(step, UNITS) == parts_of(step, PLAIN) and step <= 64
         return
     sigma = step / 0.56 + 1e-6
-    down = tables(Wide(sigma, int(4 * sigma), UNITS), Wide(20.0, 80, UNITS))[0].astype(float)
+    found = Wide(sigma, int(4 * sigma), UNITS)
+    down = tables(found, found)[0].astype(float)
     parts = parts_of(step, UNITS)
     whole = np.exp(-0.5 * ((np.arange(TALL * step) - TALL * step // 2) / (sigma / np.sqrt(2))) ** 2).reshape(TALL, step).T
     under, made = down[:step, :MOMENTS], down[step:, :MOMENTS].reshape(parts, TALL, MOMENTS)
@@ -107,8 +117,9 @@ def test_polynomials_make_the_weights_of_long_steps(step):
 def test_six_coarse_columns_make_a_gaussian(sigma):
     """To 1.3e-3 of its largest weight, which makes 4e-7 of what lies beyond four sigmas."""
     found = Wide(sigma, int(4 * sigma), UNITS)
-    _, _, under, drop, line, _ = (one.astype(float) for one in tables(found, found))
-    stride, before, largest = found.stride, UNITS.before(found.stride), line.max()
+    _, _, under, drop, _, _ = (one.astype(float) for one in tables(found, found))
+    stride, before = found.stride, UNITS.before(found.stride)
+    largest = 1 / np.exp(-0.5 * (np.arange(-found.reach, found.reach + 1) / sigma) ** 2).sum()
     assert drop.shape == (stride, 6) and under.shape == (stride, UNITS.beside(stride))
     at = np.arange(-int(6 * sigma), int(6 * sigma) + 1)
     for offset in range(stride):
@@ -118,6 +129,40 @@ def test_six_coarse_columns_make_a_gaussian(sigma):
             inside = (place >= 0) & (place < under.size)
             made += weight * np.where(inside, under.T.ravel()[np.clip(place, 0, under.size - 1)], 0)
         np.testing.assert_allclose(made / largest, np.exp(-0.5 * (at / sigma) ** 2), atol=1.3e-3)
+
+
+@pytest.mark.parametrize("sigma", [11.0, 12.4, 20.0, 33.0, 113.0, 399.0])
+def test_tables_of_a_line_make_the_weights_across(sigma):
+    """Coarse points of a line, less what lies beyond: weights as they are, and nothing of what they end before."""
+    found = Wide(sigma, int(4 * sigma), UNITS)
+    step, line = found.step, tables(found, found)[4].astype(float)
+    under, rise = line[: 20 * step].reshape(step, 20), line[20 * step : 37 * step].reshape(step, TALL)
+    beyond = line[37 * step :].reshape(2, -1)
+    taps = beyond.shape[1] - 24
+    weights = np.exp(-0.5 * (np.arange(-found.reach, found.reach + 1) / sigma) ** 2)
+    whole = weights / weights.sum()
+    assert not under[:, TALL:].any() and taps % 16 == 8 and not beyond[:, :8].any() and not beyond[:, 8 + taps :].any()
+    for j in range(step):
+        made = np.zeros(34 * step)
+        for k in range(TALL):
+            made[k * step : (k + TALL) * step] += rise[j, k] * under[:, :TALL].T.ravel()
+        # The result lies j after half a step before the middle point's place.
+        place = 8 * step + 17 * step // 2 + j - step // 2
+        made[place + found.reach + 1 : place + found.reach + 1 + taps] -= beyond[0, 8 : 8 + taps]
+        made[place - found.reach - taps : place - found.reach] -= beyond[1, 8 : 8 + taps]
+        should = np.zeros_like(made)
+        should[place - found.reach : place + found.reach + 1] = whole
+        np.testing.assert_allclose(made, should, atol=4e-7 * whole.max(), err_msg=str(j))
+        near = np.abs(np.arange(made.size) - place) <= 3.5 * sigma
+        np.testing.assert_allclose(made[near], should[near], rtol=2e-6, atol=2e-8 * whole.max())
+
+
+def test_numbers_of_units_are_halves_of_what_they_stand_for():
+    values = np.random.default_rng(0).random(1000) + 1e-9
+    high, low = (one.astype(float) for one in two(values))
+    assert (np.abs(high / values - 1) <= 2.0**-11).all() and (np.abs(high + low - values) <= 2.0**-22 * values).all()
+    for one in (high, low):
+        assert not (one.astype(np.float32).view(np.uint32) & 0x1FFF).any()
 
 
 @pytest.mark.parametrize("way", [UNITS, PLAIN], ids=["units", "plain"])

@@ -14,7 +14,8 @@ coarse places and I the second::
 
 Tables are those of `tables`, whose docstring has the places. ``y0`` and ``x0`` say where the middle of the first result's weights
 lies in the image, ``first_y`` and ``first_x`` where the first result lies in the whole: coarse rows are multiples of a step there,
-so parts have the bits of the whole. Borders are those of ``separable``; beyond a constant one lies 0. What is not finite goes as
+so parts have the bits of the whole. ``steps`` are from coarse row to coarse row, from column to column, and, for units, from point
+to point along a line. Borders are those of ``separable``; beyond a constant one lies 0. What is not finite goes as
 far as the weights. An image is float32, or whole numbers of 8 or 16 bits as they are stored.
 """
 
@@ -27,7 +28,7 @@ import numpy as np
 from numpy.polynomial.chebyshev import chebvander
 
 from footprint.dtypes import sum_dtype
-from footprint.kernels.coarse import strips
+from footprint.kernels.coarse import pairs, strips
 from footprint.kernels.coarse.ways import CORE, PLAIN, UNITS, Way, fitted, gathered
 from footprint.spec import ArraySpec, Limits
 
@@ -51,7 +52,7 @@ GATHERED, MOMENTS = 32, 6
 """Most rows of a step that one group gathers, twice as many under polynomials, and these."""
 DOWN = 16
 """Results down a coarse column that are made at once, and zeros behind the weights for them."""
-CHIP, ITEMS, PLANES, ROWS, COLUMNS = 48 << 10, 128, 65535, 65535 * 64, 1 << 30
+CHIP, ITEMS, PLANES, ROWS, COLUMNS = 48 << 10, 128, 65535, 65535 * 64, (1 << 30) - 1
 """Bytes on the chip that the widest one needs, work-items of a group, and most planes of a launch and rows and columns of one."""
 _EXACT = 2.0**-21
 
@@ -128,13 +129,13 @@ def coarse_work(
     tails: ArraySpec,
     out: ArraySpec,
     *,
-    steps: tuple[int, int],
+    steps: tuple[int, ...],
     reaches: tuple[int, int],
     **_: object,
 ) -> tuple[ArraySpec, ...]:
     """Workspace on a processor: that of the worst place of a part."""
     (height, width), (made, beside) = image.shape[1:], out.shape[1:]
-    worst = strips.Strips(height, width, made, beside, *steps, steps[0] - 1, steps[1] - 1)
+    worst = strips.Strips(height, width, made, beside, steps[0], steps[1], steps[0] - 1, steps[1] - 1)
     return strips.rooms(limits, worst, reaches, tails.shape[1])
 
 
@@ -166,7 +167,8 @@ def tables(tall: Wide, across: Wide) -> tuple[np.ndarray, ...]:
     ninth of which is the nearest to a result, in the result j rows after the first that it is the nearest to. ``across``: the same
     as ``down`` of coarse columns, for units (stride, 8 or 9) of 16 bits, else (stride / 4, 9, 4) of four columns at once, the last
     of the strides first. ``drop``: of each of 6 or 9 coarse columns, the third or fifth of which is at or before a result, in the
-    result j columns after that. ``line``: weights across. ``tails``: those beyond the ends down, the nearest first, and zeros.
+    result j columns after that. ``line``: weights across. ``tails``: those beyond the ends down, the nearest first, and zeros. The
+    last and ``rise`` are as `pairs` makes them of these for units.
     """
     if tall.way is CORE:
         return strips.tables(tall, across)
@@ -180,7 +182,9 @@ def tables(tall: Wide, across: Wide) -> tuple[np.ndarray, ...]:
         places = np.arange(step)[:, None] - before - (np.arange(n) - n // 2) * step
         return step / sigma * math.sqrt(2 / math.pi) * np.exp(-((places / sigma) ** 2))
 
-    beyond = np.exp(-0.5 * (np.arange(tall.reach + 1, tall.far + 1) / tall.sigma) ** 2) / norm
+    def beyond(one: Wide) -> np.ndarray:
+        return np.exp(-0.5 * (np.arange(one.reach + 1, one.far + 1) / one.sigma) ** 2)
+
     weights = np.exp(-0.5 * (np.arange(-across.reach, across.reach + 1) / across.sigma) ** 2)
     whole, stride, before = weights.sum(), across.stride, way.before(across.stride)
     under = gathered(stride, way.beside(stride), before, way.under * across.sigma)
@@ -190,13 +194,15 @@ def tables(tall: Wide, across: Wide) -> tuple[np.ndarray, ...]:
     else:
         drop = risen(stride, way.places, 0, across.sigma)
         under = under[:, ::-1].reshape(-1, 4, WIDE).swapaxes(1, 2)
-    eight = lambda row: np.pad(row, (0, -row.size % 8)).astype(np.float32)
-    down = gathered(step, TALL, TALL * step // 2, tall.sigma / math.sqrt(2))
-    return (
-        padded(_moments(down) if by_moments(step, way) else down),
-        padded(risen(step, TALL, step // 2, tall.sigma) / norm),
-        np.ascontiguousarray(under, np.float32),
-        (drop / whole).astype(np.float32),
-        eight(weights / whole),
-        np.append(eight(beyond), np.zeros(DOWN, np.float32)),
-    )
+    down, rise = gathered(step, TALL, TALL * step // 2, tall.sigma / math.sqrt(2)), risen(step, TALL, step // 2, tall.sigma) / norm
+    gathers = padded(_moments(down) if by_moments(step, way) else down), np.ascontiguousarray(under, np.float32)
+    if way is UNITS:
+        points = gathered(across.step, TALL, TALL * across.step // 2, across.sigma / math.sqrt(2))
+        beside = risen(across.step, TALL, across.step // 2, across.sigma) / whole
+        back, less, line = pairs.back(rise), pairs.eleven(drop / whole), pairs.along(points, beside, beyond(across) / whole)
+        tails = pairs.beyond(beyond(tall) / norm)
+    else:
+        eight = lambda row: np.pad(row, (0, -row.size % 8)).astype(np.float32)
+        back, less, line = padded(rise), (drop / whole).astype(np.float32), eight(weights / whole)
+        tails = np.append(eight(beyond(tall) / norm), np.zeros(DOWN, np.float32))
+    return gathers[0], back, gathers[1], less, line, tails

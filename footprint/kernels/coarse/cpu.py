@@ -327,7 +327,7 @@ def coarse(
     own: np.ndarray,
     numbers: np.ndarray,
     *,
-    steps: tuple[int, int],
+    steps: tuple[int, ...],
     reaches: tuple[int, int],
     y0: int,
     x0: int,
@@ -339,7 +339,7 @@ def coarse(
     """Sum down and across; see ``footprint.kernels.coarse.contract`` for what is computed."""
     if out.size == 0:
         return
-    (planes, height, width), (_, made, wide), (step, stride) = image.shape, out.shape, steps
+    (planes, height, width), (_, made, wide), (step, stride) = image.shape, out.shape, steps[:2]
     strips = Strips(height, width, made, wide, step, stride, first_y % step, first_x % stride)
     begins = (
         *(strips.rows, strips.columns),

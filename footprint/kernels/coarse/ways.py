@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-SIDE, COLUMN = 128, 8
+SIDE, COLUMN = 128, 16
 """Columns of the image that one group of units takes, and coarse columns that units make at once."""
 
 
@@ -37,8 +37,8 @@ class Way:
         return int(self.stride * sigma + 1e-3) // self.by * self.by
 
     def beside(self, stride: int) -> int:
-        """Strides that a coarse column is the sum of: one fewer where units then make them at two times instead of three."""
-        return 8 if self.units and self.tiles(stride, 9) == 3 and self.tiles(stride, 8) == 2 else 9
+        """Strides that a coarse column is the sum of: one fewer where units then make them less often."""
+        return 8 if self.units and self.tiles(stride, 8) < self.tiles(stride, 9) else 9
 
     @staticmethod
     def tiles(stride: int, beside: int) -> int:
