@@ -1,0 +1,70 @@
+"""Runs launches whose texts have instructions of one architecture on a processor, by a compiler and fibers."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from footprint.kernels.common import load
+from footprint.kernels.common.launch import A, Launch, Program, W
+from footprint.spec import ArraySpec
+
+HERE = Path(__file__).parent
+_INCLUDE = re.compile(r'^#include "(\w+\.h)"$', re.MULTILINE)
+# Instructions that `emulated.h` has.
+_OWN = {"units.h"}
+
+
+def _written(launch: Launch, index: int) -> str:
+    """A text by itself, and how it is started; names of one are not those of another."""
+    texts = {path.name: path.read_text() for pattern in ("*.knl", "*.h") for path in load.HERE.glob(f"*/{pattern}")}
+    body = _INCLUDE.sub(lambda found: "" if found[1] in _OWN else texts[found[1]], texts[launch.source])
+    arguments = []
+    for k, one in enumerate(launch.args):
+        arguments.append(f"Pointer{{arrays[{k}]}}" if isinstance(one, A | W) else f"({load.c_type(one.dtype)}){int(one)}LL")
+    x, y, z = launch.grid
+    items = int(np.prod(launch.group))
+    constants = "\n".join(load.define(name, value) for name, value in launch.defines)
+    return f"""#include "{HERE / "emulated.h"}"
+{constants}
+{body}
+static void **arrays;
+extern "C" void start_{index}(void **given) {{
+  arrays = given;
+  run({x}, {y}, {z}, {items}, [] {{ {launch.entry}({", ".join(arguments)}); }});
+}}
+"""
+
+
+def emulate(program: Program, arrays: list[np.ndarray], folder: Path) -> list[np.ndarray]:
+    """Run a program's launches one after another; returns its work arrays."""
+    compiler = shutil.which("g++")
+    if compiler is None:
+        pytest.skip("no g++ on this machine: texts for one architecture are run on the processor by it")
+    work = [np.full(one.shape, np.nan if np.dtype(one.dtype).kind == "f" else 77, one.dtype) for one in program.work]
+    for index, launch in enumerate(program.launches):
+        text, library = folder / f"{index}.cpp", folder / f"{index}.so"
+        text.write_text(_written(launch, index))
+        how = [compiler, "-O1", "-std=c++17", "-shared", "-fPIC", "-w", "-o", str(library), str(text)]
+        made = subprocess.run(how, capture_output=True, text=True)
+        if made.returncode and "_Float16" in made.stderr:
+            pytest.skip("this g++ has no halves")
+        assert made.returncode == 0, made.stderr[:3000]
+    for index, launch in enumerate(program.launches):
+        given = (ctypes.c_void_p * len(launch.args))()
+        for k, one in enumerate(launch.args):
+            if isinstance(one, A | W):
+                given[k] = (arrays if isinstance(one, A) else work)[one.index].ctypes.data
+        getattr(ctypes.CDLL(str(folder / f"{index}.so")), f"start_{index}")(given)
+    return work
+
+
+def specs(arrays: list[np.ndarray]) -> list[ArraySpec]:
+    """Of arrays."""
+    return [ArraySpec(one.shape, one.dtype.str) for one in arrays]
