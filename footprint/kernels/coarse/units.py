@@ -17,15 +17,15 @@ from footprint.spec import ArraySpec
 
 # As in the texts: rows of a matrix, columns of one, columns of results of a warp, and warps of a group.
 ITEMS, HIGH, EIGHT, SIDES, WARPS = 128, 16, 8, 32, 4
-# Results along a line of a group: as many as leave each core some groups.
+# Results along a line of a group, as many as leave each core some groups; its work-items, and most rows of a step in one chain.
 LONG = (2048, 1024)
 LINE_ITEMS, CHAIN = 256, 32
 # Groups that a core holds of those that go down and along at once, the last by polynomials, of those that go along, down, and back.
 BOTH, FEW, LINES, TAILS, RESIDENT = 4, 3, 4, 4, 3
-# Tiles' worth of time that a group takes to begin that goes down and along at once.
-PREPARES = 2
-# Matrices' worth of time that a group takes to begin that makes results.
-BEGINS = 3
+# Tiles' worth of time that a group takes to begin that goes down and along at once, and matrices' worth of one that makes results.
+PREPARES, BEGINS = 2, 3
+# Most groups that a core has one after another.
+ROUNDS = 16
 # Of four numbers of so many bytes, the type that is as large.
 FOURS = {1: "u32", 2: "u64", 4: "f32x4"}
 
@@ -85,7 +85,9 @@ def between(blocks: int, strips: int, cores: int, resident: int, rows: int, begi
         # Fewer groups of a core do not share it as well.
         return (rounds + (0.5 + left / (2 * resident) if left else 0)) * (-(-blocks // n) * rows + begins)
 
-    return min(range(1, min(blocks, MAX_GROUPS_Y) + 1), key=spent)
+    # No more than leave a core so many one after another, of which the last is soon through.
+    most = ROUNDS * resident * cores // strips + 1
+    return min(range(1, min(blocks, MAX_GROUPS_Y, most) + 1), key=spent)
 
 
 def along(make: Make, grid: Grid, line: int, tails: int, reaches: tuple[int, int], cores: int) -> tuple[Launch, Launch]:
