@@ -21,25 +21,32 @@ _INCLUDE = re.compile(r'^#include "(\w+\.h)"$', re.MULTILINE)
 _OWN = {"units.h"}
 
 
-def _written(launch: Launch, index: int) -> str:
-    """A text by itself, and how it is started; names of one are not those of another."""
-    texts = {path.name: path.read_text() for pattern in ("*.knl", "*.h") for path in load.HERE.glob(f"*/{pattern}")}
-    body = _INCLUDE.sub(lambda found: "" if found[1] in _OWN else texts[found[1]], texts[launch.source])
+# What says how much of a core a launch needs, which a processor does not ask.
+_ROOM = {"CHIP", "MIN_GROUPS"}
+
+
+def _start(index: int, launch: Launch) -> str:
+    """How the ``index``-th launch is started."""
     arguments = []
     for k, one in enumerate(launch.args):
         arguments.append(f"Pointer{{arrays[{k}]}}" if isinstance(one, A | W) else f"({load.c_type(one.dtype)}){int(one)}LL")
     x, y, z = launch.grid
-    items = int(np.prod(launch.group))
-    constants = "\n".join(load.define(name, value) for name, value in launch.defines)
-    return f"""#include "{HERE / "emulated.h"}"
-{constants}
-{body}
-static void **arrays;
+    return f"""
 extern "C" void start_{index}(void **given) {{
   arrays = given;
-  run({x}, {y}, {z}, {items}, [] {{ {launch.entry}({", ".join(arguments)}); }});
+  run({x}, {y}, {z}, {int(np.prod(launch.group))}, [] {{ {launch.entry}({", ".join(arguments)}); }});
 }}
 """
+
+
+def _written(launches: dict[int, Launch]) -> str:
+    """A text, and how launches of it are started."""
+    texts = {path.name: path.read_text() for pattern in ("*.knl", "*.h") for path in load.HERE.glob(f"*/{pattern}")}
+    one = next(iter(launches.values()))
+    body = _INCLUDE.sub(lambda found: "" if found[1] in _OWN else texts[found[1]], texts[one.source])
+    constants = "\n".join(load.define(name, value) for name, value in one.defines)
+    starts = "".join(_start(*each) for each in launches.items())
+    return f'#include "{HERE / "emulated.h"}"\n{constants}\n{body}\nstatic void **arrays;\n{starts}'
 
 
 def emulate(program: Program, arrays: list[np.ndarray], folder: Path) -> list[np.ndarray]:
@@ -48,20 +55,27 @@ def emulate(program: Program, arrays: list[np.ndarray], folder: Path) -> list[np
     if compiler is None:
         pytest.skip("no g++ on this machine: texts for one architecture are run on the processor by it")
     work = [np.full(one.shape, np.nan if np.dtype(one.dtype).kind == "f" else 77, one.dtype) for one in program.work]
+    alike: dict[object, dict[int, Launch]] = {}
     for index, launch in enumerate(program.launches):
-        text, library = folder / f"{index}.cpp", folder / f"{index}.so"
-        text.write_text(_written(launch, index))
+        constants = tuple(one for one in launch.defines if one[0] not in _ROOM)
+        alike.setdefault((launch.source, constants), {})[index] = launch
+    starts = {}
+    for group in alike.values():
+        text, library = (folder / f"{min(group)}.{kind}" for kind in ("cpp", "so"))
+        text.write_text(_written(group))
         how = [compiler, "-O1", "-std=c++17", "-shared", "-fPIC", "-w", "-o", str(library), str(text)]
         made = subprocess.run(how, capture_output=True, text=True)
         if made.returncode and "_Float16" in made.stderr:
             pytest.skip("this g++ has no halves")
         assert made.returncode == 0, made.stderr[:3000]
+        loaded = ctypes.CDLL(str(library))
+        starts |= {index: getattr(loaded, f"start_{index}") for index in group}
     for index, launch in enumerate(program.launches):
         given = (ctypes.c_void_p * len(launch.args))()
         for k, one in enumerate(launch.args):
             if isinstance(one, A | W):
                 given[k] = (arrays if isinstance(one, A) else work)[one.index].ctypes.data
-        getattr(ctypes.CDLL(str(folder / f"{index}.so")), f"start_{index}")(given)
+        starts[index](given)
     return work
 
 
