@@ -10,7 +10,19 @@ import numpy as np
 import pytest
 
 from footprint.backend.null import PROFILES
-from footprint.kernels.coarse.contract import CHIP, MOMENTS, ROWS, TALL, Wide, by_moments, in_reach, parts_of, tables
+from footprint.kernels.coarse.contract import (
+    CHIP,
+    MOMENTS,
+    ROWS,
+    TALL,
+    UNITS_CHIP,
+    Wide,
+    by_moments,
+    in_reach,
+    parts_of,
+    tables,
+    way_of,
+)
 from footprint.kernels.coarse.gpu import JOINED, Grid, coarse_program
 from footprint.kernels.coarse.pairs import two
 from footprint.kernels.coarse.ways import PLAIN, SIDE, UNITS, Way
@@ -75,7 +87,7 @@ def launched(
 @pytest.mark.parametrize("wide", [1, 700, 8192])
 def test_every_group_has_room_on_the_chip(sigma, wide):
     for launch in launched(sigma, shape=(1, 3000, wide)).values():
-        assert launch.local <= H100.local_mem, launch.entry
+        assert launch.local <= UNITS_CHIP <= H100.local_mem, launch.entry
 
 
 @pytest.mark.parametrize("sigma", [11.0, 20.0, 33.0, 58.0, 100.0, 116.0, 200.0, 399.0])
@@ -177,3 +189,4 @@ def test_devices_without_units_gather_twice():
     image, small = S((8192, 8192)), replace(H100, local_mem=CHIP - 1)
     assert in_reach(H100, image) and in_reach(PROFILES["a100"], image) and not in_reach(small, image)
     assert not in_reach(H100, S((2, (1 << 30) + 1)))
+    assert way_of(H100) is UNITS and way_of(replace(H100, local_mem=UNITS_CHIP - 1)) is PLAIN and way_of(PROFILES["a100"]) is PLAIN

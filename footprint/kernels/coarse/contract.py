@@ -54,6 +54,8 @@ DOWN = 16
 """Results down a coarse column that are made at once, and zeros behind the weights for them."""
 CHIP, ITEMS, PLANES, ROWS, COLUMNS = 48 << 10, 128, 65535, 65535 * 64, (1 << 30) - 1
 """Bytes on the chip that the widest one needs, work-items of a group, and most planes of a launch and rows and columns of one."""
+UNITS_CHIP = 104 << 10
+"""The same where units sum."""
 _EXACT = 2.0**-21
 
 
@@ -104,7 +106,7 @@ def wide(weights: np.ndarray, way: Way = PLAIN) -> Wide | None:
 
 def way_of(limits: Limits) -> Way:
     """How a device sums them."""
-    return CORE if limits.family == "cpu" else UNITS if limits.halves else PLAIN
+    return CORE if limits.family == "cpu" else UNITS if limits.halves and limits.local_mem >= UNITS_CHIP else PLAIN
 
 
 def in_reach(limits: Limits, image: ArraySpec) -> bool:
@@ -195,7 +197,6 @@ def tables(tall: Wide, across: Wide) -> tuple[np.ndarray, ...]:
         drop = risen(stride, way.places, 0, across.sigma)
         under = under[:, ::-1].reshape(-1, 4, WIDE).swapaxes(1, 2)
     down, rise = gathered(step, TALL, TALL * step // 2, tall.sigma / math.sqrt(2)), risen(step, TALL, step // 2, tall.sigma) / norm
-    gathers = padded(_moments(down) if by_moments(step, way) else down), np.ascontiguousarray(under, np.float32)
     if way is UNITS:
         points = gathered(across.step, TALL, TALL * across.step // 2, across.sigma / math.sqrt(2))
         beside = risen(across.step, TALL, across.step // 2, across.sigma) / whole
@@ -205,4 +206,5 @@ def tables(tall: Wide, across: Wide) -> tuple[np.ndarray, ...]:
         eight = lambda row: np.pad(row, (0, -row.size % 8)).astype(np.float32)
         back, less, line = padded(rise), (drop / whole).astype(np.float32), eight(weights / whole)
         tails = np.append(eight(beyond(tall) / norm), np.zeros(DOWN, np.float32))
-    return gathers[0], back, gathers[1], less, line, tails
+    down = padded(_moments(down) if by_moments(step, way) else down)
+    return down, back, np.ascontiguousarray(under, np.float32), less, line, tails
