@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from footprint.kernels.common.borders import NONE
 from footprint.kernels.common.launch import CORES
-from footprint.kernels.matrix.contract import BEYOND, SIDE, fit, in_reach, powers, shift_of, steps_of, table
-from footprint.kernels.matrix.gpu import rows_of
+from footprint.kernels.matrix.contract import BEYOND, LINES, SIDE, fit, in_reach, pitch_of, powers, steps_of, table
+from footprint.kernels.matrix.gpu import groups_of, shares_of
 from footprint.kernels.separable.contract import read_as
 from footprint.ops.base import Op
 from footprint.ops.overlap_save import predicted
@@ -19,11 +19,11 @@ from footprint.plan.slots import NOTHING, Number, Reach, Ref
 from footprint.spec import ArraySpec, Limits
 from footprint.units import format_seconds
 
-# Operations' worth of a group's result, for each tile that it is summed of and beside them, and launches (measured on an H100 at
-# 1024 x 1024 to 8192 x 8192 and 41 to 129 weights).
-_TILE, _BESIDE, _LAUNCHES = 25.0, 95.0, 4
+# Operations' worth of a result along one axis, for each step that it is summed of and beside them, and launches (measured at
+# 1024 x 1024 to 8192 x 8192 and 41 to 161 weights on an H200, whose memory is quicker than that of the H100 that rates are of).
+_STEP, _BESIDE, _LAUNCHES = 4.3, 80.0, 5
 # It is taken where it is predicted to need less than this share of the direct sums' time, which is no less than some seconds.
-_QUICK, _LEAST = 0.9, 20e-6
+_QUICK, _LEAST = 1.0, 20e-6
 
 
 @dataclass(frozen=True)
@@ -38,15 +38,18 @@ class Matrix(Line):
         return NOTHING if taps is None else reach_of(taps.first - BEYOND, len(taps.weights) + 2 * BEYOND, taps.border)
 
     def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
-        """In and out once; groups go down their strips in turns, and each sums some rows before its first result."""
+        """In, out, and what lies between twice; groups go along lines in turns, and sum some numbers before their first result."""
         image, (out,) = specs[0], self.out_specs(*specs)
-        down, across = (len(some.weights) for some in self.taps)
-        strips = -(-out.shape[-1] // SIDE) * max(out.size // max(out.shape[-1] * out.shape[-2], 1), 1)
-        rows, cores = rows_of(limits, down, out.shape[-2], strips), limits.cores or CORES
-        turns = -(-strips * -(-out.shape[-2] // rows) // cores)
-        tiles = -(-steps_of(down) // 4) - (-steps_of(across, shift_of(across)) // 4)
-        flops = turns * cores * (rows + down - 1 + 2 * SIDE) * SIDE * (_TILE * tiles + _BESIDE)
-        return Cost(image.nbytes + out.nbytes, flops, _LAUNCHES)
+        height, width = image.shape[-2:]
+        planes, cores = out.size // max(height * width, 1), limits.cores or CORES
+        flops = 0.0
+        for some, lines, length in zip(self.taps, (width, height), (height, width)):
+            steps, tiles, strips = steps_of(len(some.weights)), -(-length // SIDE), -(-lines // LINES) * planes
+            shares, together = shares_of(limits, steps, tiles, strips), cores * groups_of(steps)
+            turns = -(-strips * shares // together) * together
+            flops += turns * (-(-tiles // shares) + steps) * SIDE * LINES * (_STEP * steps + _BESIDE)
+        between = 4 * planes * width * pitch_of(height)
+        return Cost(image.nbytes + out.nbytes + 2 * between, flops, _LAUNCHES)
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """Record the launches; a part lies where its window begins, and its blocks where the whole has them."""
@@ -54,8 +57,7 @@ class Matrix(Line):
         b.note(f"products of matrices of halves, two a number{self.why}")
         weights = [some.weights.array for some in self.taps]
         taps = (weights[0].size, weights[1].size)
-        shifts = (0, shift_of(taps[1]))
-        tables = [b.const(table(one, shift, steps_of(one.size, shift)), "weights as halves") for one, shift in zip(weights, shifts)]
+        tables = [b.const(table(one), "weights as halves") for one in weights]
         x = b.bring(image, dtype=read_as(b.limits, image.spec.dtype, "float32"))
         with b.deliver(out, dtype="float32") as y:
             how: dict[str, Number] = {"taps": taps, "powers": powers(*weights)}

@@ -10,7 +10,6 @@ MEASURE = "tests/backend/test_gpu_measure.py::test_"
 
 LONG = "tests/backend/test_gpu_separable.py::test_"
 COARSE = "tests/backend/test_gpu_coarse.py::test_"
-MATRIX = "tests/backend/test_gpu_matrix.py::test_"
 
 MUTANTS = [
     Mutant(
@@ -337,38 +336,6 @@ MUTANTS = [
         ("tests/backend/test_gpu_backproject.py::test_more_slices_than_a_launch_has_groups_for",),
         "every launch of a large stack makes its first slices",
         devices="opencl",
-    ),
-    Mutant(
-        "footprint/kernels/matrix/contract.py",
-        "both[8 : 8 + size], both[:size]",
-        "both[9 : 9 + size], both[:size]",
-        (MATRIX + "tables_hold_all_bits_of_weights[41]",),
-        "weights 8 apart are 9 apart",
-        devices="cpu",
-    ),
-    Mutant(
-        "footprint/kernels/matrix/contract.py",
-        "neighbours((exact - first.astype(np.float64))",
-        "neighbours((exact - first.astype(np.float64) * 0)",
-        (MATRIX + "tables_hold_all_bits_of_weights[41]",),
-        "the second half of a weight is the first",
-        devices="cpu",
-    ),
-    Mutant(
-        "footprint/kernels/matrix/contract.py",
-        "return -power_of(wide) - more, more - power_of(tall)",
-        "return -power_of(wide), -power_of(tall)",
-        (MATRIX + "sums_stay_within_what_halves_hold",),
-        "sums of many weights are larger than halves",
-        devices="cpu",
-    ),
-    Mutant(
-        "footprint/kernels/matrix/contract.py",
-        "image.size == 0 or not limits.halves or",
-        "image.size == 0 or",
-        (MATRIX + "it_is_taken_where_direct_sums_are_longer",),
-        "devices without matrix units are asked for them",
-        devices="cpu",
     ),
     Mutant(
         "footprint/kernels/coarse/contract.py",

@@ -103,7 +103,14 @@ template <class To, class From> static To bits_of(From v) { To to; memcpy(&to, &
 #define AS_U32(x) bits_of<u32>((f32)(x))
 #define AS_F32(x) bits_of<f32>((u32)(x))
 #define SHUFFLE_FROM(x, lane) from_lane(x, lane)
-static i32 from_lane(i32 x, int lane) { const u32 word = (u32)x; return (i32)hand(&word, 1)[lane][0]; }
+#define SHUFFLE_XOR(x, n) from_lane(x, now->lid % 32 ^ (n))
+template <class X> static X from_lane(X x, int lane) {
+  u32 word;
+  memcpy(&word, &x, 4);
+  word = hand(&word, 1)[lane][0];
+  memcpy(&x, &word, 4);
+  return x;
+}
 static int __any_sync(u32, int is) {
   const u32 word = is != 0;
   u32(*const all)[8] = hand(&word, 1);
@@ -124,6 +131,14 @@ static u32 add_halves(u32 a, u32 b) {
   for (int h = 0; h < 32; h += 16) sum |= (u32)float_to_half(half_to_float((u16)(a >> h)) + half_to_float((u16)(b >> h))) << h;
   return sum;
 }
+static u32 product_of_halves(u32 a, u32 b) {
+  u32 product = 0;
+  for (int h = 0; h < 32; h += 16) product |= (u32)float_to_half(half_to_float((u16)(a >> h)) * half_to_float((u16)(b >> h))) << h;
+  return product;
+}
+template <class X> static X read_more(const X *p) { return *p; }
+static u32 halves(f32 a, f32 b) { return float_to_half(a) | (u32)float_to_half(b) << 16; }
+static f32 most_of(f32 a, f32 v) { return std::isnan(a) || std::isnan(v) ? NAN : fmaxf(a, fabsf(v)); }
 /* Of words that lanes hold of two matrices, `deep` rows of numbers each, what `number` reads. */
 template <class Number> static void products(f32 *d, const u32 *a, u32 b0, u32 b1, int deep, Number number) {
   const u32 words[6] = {a[0], a[1], a[2], a[3], b0, b1};
@@ -145,6 +160,26 @@ static void multiply(f32 *d, const u32 *a, u32 b0, u32 b1) {
 static void multiply_halves(f32 *d, const u32 *a, u32 b0, u32 b1) {
   products(d, a, b0, b1, 16, [](u32 word, int part) { return half_to_float((u16)(word >> 16 * part)); });
 }
+/* Columns on the chip: of every 8, the first 8 numbers of each, then the others. */
+static void multiply_columns(f32 *d, const u32 *a, const f32x4 *numbers, int columns, int more) {
+  u32(*const all)[8] = hand(a, 4);
+  const int lane = now->lid % 32;
+  const u16 *const chip = (const u16 *)numbers;
+  for (int k = 0; k < columns / 2; k++) {
+    const int row = k / 2 % 2, column = k / 4 * 8 + lane % 4 * 2 + k % 2;
+    double sum = more ? d[k] : 0;
+    for (int i = 0; i < 16; i++) {
+      const u32 word = all[lane / 4 * 4 + i % 8 / 2][row + i / 8 * 2];
+      sum += (double)half_to_float((u16)(word >> i % 2 * 16)) * half_to_float(chip[(column / 8 * 2 + i / 8) * 64 + column % 8 * 8 + i % 8]);
+    }
+    d[k] = (f32)sum;
+  }
+}
+#define SHOWN()
+#define BEGIN_PRODUCTS()
+#define END_PRODUCTS()
+#define WAIT_PRODUCTS()
+#define HAVE_SUM(v)
 /* A pointer of whatever type an entry asks for. */
 struct Pointer { void *p; template <class X> operator X *() const { return (X *)p; } };
 static void run(int x, int y, int z, int items, void (*entry)()) {

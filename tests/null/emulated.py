@@ -18,7 +18,7 @@ from footprint.spec import ArraySpec
 HERE = Path(__file__).parent
 _INCLUDE = re.compile(r'^#include "(\w+\.h)"$', re.MULTILINE)
 # Instructions that `emulated.h` has.
-_OWN = {"units.h"}
+_OWN = {"units.h", "warpgroup.h"}
 
 
 # What says how much of a core a launch needs, which a processor does not ask.
@@ -29,7 +29,11 @@ def _start(index: int, launch: Launch) -> str:
     """How the ``index``-th launch is started."""
     arguments = []
     for k, one in enumerate(launch.args):
-        arguments.append(f"Pointer{{arrays[{k}]}}" if isinstance(one, A | W) else f"({load.c_type(one.dtype)}){int(one)}LL")
+        if isinstance(one, A | W):
+            arguments.append(f"Pointer{{arrays[{k}]}}")
+        else:
+            number = float(one).hex() if one.dtype.kind == "f" else f"{int(one)}LL"
+            arguments.append(f"({load.c_type(one.dtype)}){number}")
     x, y, z = launch.grid
     return f"""
 extern "C" void start_{index}(void **given) {{

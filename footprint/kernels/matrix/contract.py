@@ -8,7 +8,7 @@ of ``separable``; beyond a constant one lies 0. What is not finite goes as far a
 of 8 or 16 bits as they are stored.
 
 A number is the sum of two halves, and so is a weight: three of their four products are summed, which leaves out 2^-24 of them.
-Every row of a block is scaled to its largest number: what is lost of a number is at most 2^-40 of the largest beside it.
+Of a line 16 numbers are scaled to the largest of them: what is lost of a number is at most 2^-40 of that.
 """
 
 from __future__ import annotations
@@ -20,39 +20,37 @@ import numpy as np
 from footprint.dtypes import sum_dtype
 from footprint.spec import ArraySpec, Limits
 
-SIDE = 64
-"""Rows and columns of results that are made at once."""
-STEP = 16
-"""Weights, and numbers, that units take at once."""
-STEPS = 12
-"""Most steps that a result is summed of: with more of them, rows on their way leave registers."""
-AHEAD, BEHIND = 80, 8
+SIDE = 16
+"""Results along a line that are made at once, and weights, and numbers, that units take at once."""
+LINES = 64
+"""Lines of a group."""
+STEPS = 11
+"""Most steps that a result is summed of: sums of all results that a number is in lie in registers."""
+AHEAD, BEHIND = 16, 8
 """Of a table, zeros before the first weight, and after the last step."""
-SHIFT = 16
-"""Columns that lie in one line of memory of 64 bytes: the first that is read is a multiple of them in the whole."""
+EVEN = 8
+"""Numbers that come from memory together: the first that is read is a multiple of them in the whole."""
 BEYOND = 2 * SIDE
 """Pixels before and after those that weights reach, no fewer than are read: of a result's block, and of the last one it needs."""
-ITEMS, RESERVED, ROWS, PLANES = 512, 2 << 10, 65535 * 64, 65535
-"""Work-items of a group, bytes on the chip that are not in `chip_bytes`, and most rows of a plane and planes of a launch."""
+ITEMS, PLANES, LONGEST = 128, 65535, 1 << 30
+"""Work-items of a group, and most planes of a launch, and rows and columns of one."""
 # Exponents of the largest weight.
 _RANGE = 30
 
 
 def shift_of(taps: int) -> int:
-    """Columns that are read before the first weight's, where the middle one's is a result's."""
-    return -(taps // 2) % SHIFT
+    """Numbers that are read before the first weight's, where the middle one's is a result's."""
+    return -(taps // 2) % EVEN
 
 
-def steps_of(taps: int, shift: int = 0) -> int:
-    """Steps that results of a block are summed of."""
-    return -(-(SIDE + taps - 1 + shift) // STEP)
+def steps_of(taps: int) -> int:
+    """Steps that 16 results are summed of: as many as if numbers were read from the first weight's on."""
+    return -(-(SIDE + taps - 1 + shift_of(taps)) // SIDE)
 
 
-def chip_bytes(across: int, down: int) -> int:
-    """Bytes of a group's tiles, tables and places, for so many steps."""
-    tiles, held = -(-across // 4), -(-down // 4) + 1
-    tables = sum(AHEAD + STEP * steps + BEHIND for steps in (across, down))
-    return (4 * tiles + 2 * held) * SIDE * SIDE * 2 + 16 * (SIDE + tables + 4 * across)
+def pitch_of(rows: int) -> int:
+    """Numbers of a line of sums across: whole groups' of rows."""
+    return -(-rows // LINES) * LINES
 
 
 def power_of(weights: np.ndarray) -> int:
@@ -66,25 +64,23 @@ def powers(tall: np.ndarray, wide: np.ndarray) -> tuple[int, int]:
     return -power_of(wide) - more, more - power_of(tall)
 
 
-def table(weights: np.ndarray, shift: int, steps: int) -> np.ndarray:
-    """Of every place, two neighbouring weights 8 after it, and those at it, as halves; then the same of what these lack of them."""
+def table(weights: np.ndarray) -> np.ndarray:
+    """Of every place (..., 2), two neighbouring weights as halves, and what these lack of them."""
     exact = np.asarray(weights, np.float64) * 2.0 ** power_of(weights)
     first = exact.astype(np.float16)
-    size = AHEAD + STEP * steps + BEHIND
 
     def neighbours(halves: np.ndarray) -> np.ndarray:
-        row = np.zeros(size + 9, np.uint16)
-        row[AHEAD + shift :][: halves.size] = halves.view(np.uint16)
-        both = row[:-1].astype(np.uint32) | row[1:].astype(np.uint32) << 16
-        return np.stack([both[8 : 8 + size], both[:size]], 1)
+        row = np.zeros(AHEAD + SIDE * steps_of(halves.size) + BEHIND + 1, np.uint16)
+        row[AHEAD + shift_of(halves.size) :][: halves.size] = halves.view(np.uint16)
+        return row[:-1].astype(np.uint32) | row[1:].astype(np.uint32) << 16
 
-    return np.ascontiguousarray(np.hstack([neighbours(first), neighbours((exact - first.astype(np.float64)).astype(np.float16))]))
+    return np.stack([neighbours(first), neighbours((exact - first.astype(np.float64)).astype(np.float16))], 1)
 
 
 def fit(tall: np.ndarray, wide: np.ndarray) -> bool:
     """Whether weights are few enough, odd in number, and neither too large nor too small."""
     sizes = tall.size, wide.size
-    if not all(n % 2 for n in sizes) or max(steps_of(sizes[0]), steps_of(sizes[1], shift_of(sizes[1]))) > STEPS:
+    if not all(n % 2 for n in sizes) or max(map(steps_of, sizes)) > STEPS:
         return False
     largest = [float(np.abs(one).max()) for one in (tall, wide)]
     return all(2.0**-_RANGE <= one <= 2.0**_RANGE for one in largest) and bool(np.isfinite(tall).all() and np.isfinite(wide).all())
@@ -94,6 +90,5 @@ def in_reach(limits: Limits, image: ArraySpec) -> bool:
     """Whether a device sums so."""
     if len(image.shape) < 2 or image.size == 0 or not limits.halves or limits.group < ITEMS:
         return False
-    few = image.size // max(math.prod(image.shape[-2:]), 1) <= PLANES and image.shape[-2] <= ROWS
-    roomy = limits.local_mem >= chip_bytes(STEPS, STEPS) + RESERVED
-    return roomy and few and np.dtype(sum_dtype(image.dtype)) == np.float32
+    few = image.size // max(math.prod(image.shape[-2:]), 1) <= PLANES and max(image.shape[-2:]) <= LONGEST
+    return few and np.dtype(sum_dtype(image.dtype)) == np.float32

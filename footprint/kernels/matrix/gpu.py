@@ -1,24 +1,29 @@
-"""Launch shapes of sums by products of matrices: strips of columns; then what is not finite."""
+"""Launch shapes of sums by products of matrices: along rows, then down columns; then what is not finite."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from footprint.kernels.common.borders import CODES
-from footprint.kernels.common.launch import CORES, MAX_GROUPS_Y, A, Argument, Defines, Launch, Program, W, rows_between
+from footprint.kernels.common.launch import CORES, A, Defines, Launch, Program, W, rows_between
 from footprint.kernels.common.odd import Sight, odd_launches
-from footprint.kernels.matrix.contract import ITEMS, SIDE, chip_bytes, shift_of, steps_of
+from footprint.kernels.matrix.contract import ITEMS, LINES, SIDE, STEPS, pitch_of, shift_of, steps_of
 from footprint.kernels.separable.columns import columns_of
 from footprint.spec import ArraySpec, Limits
 
-# Most rows of a group: those at an image's edges take longer, and others go on meanwhile.
-_MOST = 2048
+# Groups that a core holds, where results are summed of so many steps at most.
+_GROUPS = ((6, 4), (STEPS, 3))
 
 
-def rows_of(limits: Limits, taps: int, made: int, strips: int) -> int:
-    """Rows of results of a group that goes down one of so many strips."""
-    rows = rows_between(made, taps - 1 + 2 * SIDE, strips, limits.cores or CORES, _MOST)
-    return -(-rows // SIDE) * SIDE
+def groups_of(steps: int) -> int:
+    """Groups that a core holds: as many as its registers hold sums of."""
+    return next(groups for most, groups in _GROUPS if steps <= most)
+
+
+def shares_of(limits: Limits, steps: int, tiles: int, strips: int) -> int:
+    """Groups that share so many tiles of each of so many strips."""
+    each = rows_between(tiles, steps, strips, (limits.cores or CORES) * groups_of(steps), tiles)
+    return -(-tiles // each)
 
 
 def matrix_program(
@@ -37,28 +42,36 @@ def matrix_program(
     first_y: int,
     first_x: int,
 ) -> Program:
-    """Four launches, of which one is the work, three but for whole numbers' one; see `footprint.kernels.matrix.contract`."""
+    """Five launches, of which two are the work, three but for whole numbers' two; see `footprint.kernels.matrix.contract`."""
     if out.size == 0:
         return Program(())
     (planes, height, width), (_, made, broad) = image.shape, out.shape
-    above, aside, floats = first_y % SIDE, first_x % SIDE, np.dtype(image.dtype).kind == "f"
-    steps, strips = (steps_of(taps[0]), steps_of(taps[1], shift_of(taps[1]))), -(-(broad + aside) // SIDE)
-    rows = rows_of(limits, taps[0], made + above, strips * planes)
-    defines: Defines = (
-        *columns_of(image, np.dtype(np.float32), 4),
-        *(("DOWN", steps[0]), ("ACROSS", steps[1]), ("SHIFT", shift_of(taps[1]))),
-        *(("BORDER_Y", CODES[border_y]), ("BORDER_X", CODES[border_x])),
+    floats, between = np.dtype(image.dtype).kind == "f", ArraySpec((planes, broad, pitch_of(height)), "float32")
+
+    def along(source: ArraySpec, arrays: tuple[A | W, ...], sizes: tuple[int, ...], axis: int, begin: int, border: str) -> Launch:
+        # `sizes`: lines, their length and results of each, and how far lines lie apart in both arrays
+        n, skip = taps[axis], (first_y, first_x)[axis] % SIDE
+        steps, tiles, strips = steps_of(n), -(-(sizes[2] + skip) // SIDE), -(-sizes[0] // LINES)
+        defines: Defines = (
+            *columns_of(source, np.dtype(np.float32), 2),
+            *(("STEPS", steps), ("BORDER", CODES[border]), ("ODD", int(axis == 1 and floats)), ("MIN_GROUPS", groups_of(steps))),
+        )
+        power = np.float32(2.0 ** powers[1 - axis])
+        args = (*arrays, *map(np.int64, (*sizes, begin - shift_of(n))), *map(np.int32, (skip, tiles)), power)
+        grid = (strips, shares_of(limits, steps, tiles, strips * planes), planes)
+        # two halves of each of 16 weights in all results that a step is in
+        return Launch("matrix.cuda.knl", "matrix", grid, (ITEMS, 1, 1), args, defines, 4 * SIDE * SIDE * steps, own=True)
+
+    across, down = (height, width, broad, width, between.shape[2]), (broad, height, made, between.shape[2], broad)
+    launches = (
+        along(image, (A(0), A(2), W(0), W(1)), across, 1, x0, border_x),
+        along(between, (W(1), A(1), W(0), A(3)), down, 0, y0, border_y),
     )
-    sizes = map(np.int64, (planes, height, width, made, broad, y0, x0, rows))
-    args: tuple[Argument, ...] = (A(0), A(1), A(2), W(0), A(3), *sizes, *map(np.int32, (above, aside, *powers)))
-    grid = (strips, min(-(-(made + above) // rows), MAX_GROUPS_Y), planes)
-    chip = chip_bytes(steps[1], steps[0])
-    launch = Launch("matrix.cuda.knl", "matrix", grid, (ITEMS, 1, 1), args, defines, chip, own=True)
-    work = (ArraySpec((1,), "int32"),)
+    work = (ArraySpec((1,), "int32"), between)
     if not floats:
-        return Program((launch,), work)
-    begin = Launch("matrix.cuda.knl", "matrix_begin", (1, 1, 1), (32, 1, 1), (W(0),), defines, own=True)
+        return Program(launches, work)
+    begin = Launch("matrix.cuda.knl", "matrix_begin", (1, 1, 1), (32, 1, 1), (W(0),), launches[0].defines, own=True)
     reaches = (taps[0] // 2, taps[1] // 2)
     sight = Sight(planes, height, width, made, broad, y0 + reaches[0], x0 + reaches[1], reaches)
-    odd = odd_launches(limits, image, sight, (border_y, border_x), (A(0), W(0), W(1), A(3)))
-    return Program((begin, launch, *odd), (*work, sight.spec))
+    odd = odd_launches(limits, image, sight, (border_y, border_x), (A(0), W(0), W(2), A(3)))
+    return Program((begin, *launches, *odd), (*work, sight.spec))

@@ -17,3 +17,28 @@ DEVICE u32 add_halves(const u32 a, const u32 b) {
   asm("add.f16x2 %0, %1, %2;" : "=r"(sum) : "r"(a), "r"(b));
   return sum;
 }
+DEVICE u32 product_of_halves(const u32 a, const u32 b) {
+  u32 product;
+  asm("mul.f16x2 %0, %1, %2;" : "=r"(product) : "r"(a), "r"(b));
+  return product;
+}
+/* What stands there, as more of its line of memory is soon asked for: 256 bytes come at once. */
+DEVICE u16 read_more(GLOBAL const u16 *p) { u16 v; asm volatile("ld.global.nc.L2::256B.u16 %0, [%1];" : "=h"(v) : "l"(p)); return v; }
+DEVICE u32 read_more(GLOBAL const u32 *p) { u32 v; asm volatile("ld.global.nc.L2::256B.u32 %0, [%1];" : "=r"(v) : "l"(p)); return v; }
+DEVICE f32x2 read_more(GLOBAL const f32x2 *p) {
+  f32x2 v;
+  asm volatile("ld.global.nc.L2::256B.v2.f32 {%0, %1}, [%2];" : "=f"(v.x), "=f"(v.y) : "l"(p));
+  return v;
+}
+/* Two numbers rounded to halves, the first in the lower ones. */
+DEVICE u32 halves(const f32 a, const f32 b) {
+  u32 both;
+  asm("cvt.rn.f16x2.f32 %0, %2, %1;" : "=r"(both) : "f"(a), "f"(b));
+  return both;
+}
+/* The larger of a and |v|, NaN where either is. */
+DEVICE f32 most_of(const f32 a, const f32 v) {
+  f32 most;
+  asm("{.reg .f32 t; abs.f32 t, %2; max.NaN.f32 %0, %1, t;}" : "=f"(most) : "f"(a), "f"(v));
+  return most;
+}

@@ -1,0 +1,52 @@
+/* Units that multiply matrices of halves for a group's 128 work-items together (compute capability 9.0a): 64 lines of 16 numbers, 16 lines
+   a warp, which work-items hold as they hold the first matrix of `multiply_halves` in units.h; by columns of 16 numbers on the chip. For
+   every 8 columns they hold sums as there. All of them begin products, and wait for them before they look at sums or change numbers. */
+#define BEGIN_PRODUCTS() asm volatile("wgmma.fence.sync.aligned;" ::: "memory")
+#define END_PRODUCTS() asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory")
+#define WAIT_PRODUCTS() asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory")
+/* A sum that has been waited for. */
+#define HAVE_SUM(v) asm volatile("" : "+f"(v)::"memory")
+/* What is written to the chip, before units read it. */
+#define SHOWN() asm volatile("fence.proxy.async.shared::cta;" ::: "memory")
+#define SUM4(d, k) "+f"((d)[k]), "+f"((d)[k + 1]), "+f"((d)[k + 2]), "+f"((d)[k + 3])
+#define SUM8(d, k) SUM4(d, k), SUM4(d, k + 4)
+DEVICE void multiply_16(f32 *d, const u32 *a, const u64 numbers, const int more) {
+  asm volatile("{.reg .pred p; setp.ne.b32 p, %13, 0; wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 "
+               "{%0, %1, %2, %3, %4, %5, %6, %7}, "
+               "{%8, %9, %10, %11}, %12, p, 1, 1, 0;}"
+               : SUM8(d, 0)
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(numbers), "r"(more));
+}
+DEVICE void multiply_32(f32 *d, const u32 *a, const u64 numbers, const int more) {
+  asm volatile("{.reg .pred p; setp.ne.b32 p, %21, 0; wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 "
+               "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
+               "{%16, %17, %18, %19}, %20, p, 1, 1, 0;}"
+               : SUM8(d, 0), SUM8(d, 8)
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(numbers), "r"(more));
+}
+DEVICE void multiply_48(f32 *d, const u32 *a, const u64 numbers, const int more) {
+  asm volatile("{.reg .pred p; setp.ne.b32 p, %29, 0; wgmma.mma_async.sync.aligned.m64n48k16.f32.f16.f16 "
+               "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+               "%16, %17, %18, %19, %20, %21, %22, %23}, "
+               "{%24, %25, %26, %27}, %28, p, 1, 1, 0;}"
+               : SUM8(d, 0), SUM8(d, 8), SUM8(d, 16)
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(numbers), "r"(more));
+}
+DEVICE void multiply_64(f32 *d, const u32 *a, const u64 numbers, const int more) {
+  asm volatile("{.reg .pred p; setp.ne.b32 p, %37, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 "
+               "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+               "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
+               "{%32, %33, %34, %35}, %36, p, 1, 1, 0;}"
+               : SUM8(d, 0), SUM8(d, 8), SUM8(d, 16), SUM8(d, 24)
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(numbers), "r"(more));
+}
+/* 16, 32, 48 or 64 columns, and what is in `d` where there is `more`. Of every 8 columns the first 8 numbers of each lie one after another,
+   then the others. */
+DEVICE void multiply_columns(f32 *d, const u32 *a, LOCAL const f32x4 *numbers, const int columns, const int more) {
+  /* in units of 16 bytes: where they begin, how far on the others lie, and the next 8 columns */
+  const u64 place = (u64)(((u32)__cvta_generic_to_shared(numbers) & 0x3ffff) >> 4 | 8 << 16) | (u64)16 << 32;
+  if (columns == 16) multiply_16(d, a, place, more);
+  else if (columns == 32) multiply_32(d, a, place, more);
+  else if (columns == 48) multiply_48(d, a, place, more);
+  else multiply_64(d, a, place, more);
+}
