@@ -37,6 +37,7 @@ MUTANTS = [
         "devices without matrix units are asked for them",
     ),
     Mutant(_TEXT, "(STEPS - 1) * SIDE);", "STEPS * SIDE);", (_TRUE,), "results are summed with the weights of others"),
+    Mutant(_TEXT, "if (c + 1 < PIECES) BEGIN", "BEGIN", (_TRUE,), "weights are read behind the last ones"),
     Mutant(_TEXT, "back[k / 2 % 2]", "back[0]", (_TRUE,), "lines beside each other have one scale"),
     Mutant(
         _TEXT, "for (int k = 1; k < 4; k *= 2)", "for (int k = 1; k < 2; k *= 2)", (_TRUE,), "half of 16 numbers set their scale"

@@ -30,7 +30,7 @@ static i32 gid[3], grid[3];
 static void (*work)();
 /* What lanes hand each other, twice: who comes first to the next hand-over does not overwrite what the last one still reads. */
 static u32 handed[2][1024][8];
-alignas(16) static char chip_bytes[256 << 10];
+static char *chip_bytes;
 
 static void wait_at(State state) {
   now->state = state;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import re
 import shutil
 import subprocess
@@ -36,8 +37,8 @@ def _start(index: int, launch: Launch) -> str:
             arguments.append(f"({load.c_type(one.dtype)}){number}")
     x, y, z = launch.grid
     return f"""
-extern "C" void start_{index}(void **given) {{
-  arrays = given;
+extern "C" void start_{index}(void **given, char *chip) {{
+  arrays = given, chip_bytes = chip;
   run({x}, {y}, {z}, {int(np.prod(launch.group))}, [] {{ {launch.entry}({", ".join(arguments)}); }});
 }}
 """
@@ -53,12 +54,25 @@ def _written(launches: dict[int, Launch]) -> str:
     return f'#include "{HERE / "emulated.h"}"\n{constants}\n{body}\nstatic void **arrays;\n{starts}'
 
 
+def _fenced(array: np.ndarray) -> np.ndarray:
+    """A copy of it with a page behind that none may read or write: who does ends the process."""
+    page, size = mmap.PAGESIZE, -(-max(array.nbytes, 1) // 16) * 16
+    whole = -(-size // page) * page
+    memory = mmap.mmap(-1, whole + page)
+    behind = ctypes.addressof(ctypes.c_char.from_buffer(memory, whole))
+    assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(behind), ctypes.c_size_t(page), 0) == 0
+    copy = np.frombuffer(memory, array.dtype, array.size, whole - size).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
 def emulate(program: Program, arrays: list[np.ndarray], folder: Path) -> list[np.ndarray]:
-    """Run a program's launches one after another; returns its work arrays."""
+    """Run a program's launches one after another, the last array being the result; returns its work arrays."""
     compiler = shutil.which("g++")
     if compiler is None:
         pytest.skip("no g++ on this machine: texts for one architecture are run on the processor by it")
-    work = [np.full(one.shape, np.nan if np.dtype(one.dtype).kind == "f" else 77, one.dtype) for one in program.work]
+    work = [_fenced(np.full(one.shape, np.nan if np.dtype(one.dtype).kind == "f" else 77, one.dtype)) for one in program.work]
+    fenced = [_fenced(one) for one in arrays]
     alike: dict[object, dict[int, Launch]] = {}
     for index, launch in enumerate(program.launches):
         constants = tuple(one for one in launch.defines if one[0] not in _ROOM)
@@ -78,8 +92,10 @@ def emulate(program: Program, arrays: list[np.ndarray], folder: Path) -> list[np
         given = (ctypes.c_void_p * len(launch.args))()
         for k, one in enumerate(launch.args):
             if isinstance(one, A | W):
-                given[k] = (arrays if isinstance(one, A) else work)[one.index].ctypes.data
-        starts[index](given)
+                given[k] = (fenced if isinstance(one, A) else work)[one.index].ctypes.data
+        chip = _fenced(np.zeros(launch.local, np.uint8))
+        starts[index](given, ctypes.c_void_p(chip.ctypes.data))
+    arrays[-1][...] = fenced[-1]
     return work
 
 
