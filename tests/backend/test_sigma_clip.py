@@ -224,6 +224,16 @@ def test_counting_keeps_to_maxiters(device, rng, maxiters):
     check(image, device, maxiters=maxiters)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("sigma", [1.2, 1.5])
+def test_clips_that_leave_few_pixels_of_many(device, rng, dtype, sigma):
+    """Bounds go on to shrink: the first clips are made pass by pass, and the others on what is left."""
+    image = (rng.standard_normal((300, 307)) * 1e-3).astype(dtype)
+    image[::7, 5], image[1::7, 5], image[2::50, 9] = 0.0, -0.0, np.nan
+    got = check(image, device, sigma=sigma)
+    assert got.iterations > 30 and got.count < image.size // 100
+
+
 def test_the_median_of_an_even_number_of_pixels_is_numpys_to_the_last_bit(device, rng):
     for _ in range(40):
         pair = rng.standard_normal(2) * 10.0 ** rng.integers(-9, 9)

@@ -3,6 +3,7 @@
 from tests.mutants import Mutant
 
 BACKEND = "tests/backend/test_"
+COUNTS, CLIP_COUNTS = "footprint/kernels/sigma_clip/cpu_count.py", "tests/unit/test_clip_counts.py::test_"
 INDEX = ("tests/property/test_convolve.py::test_source_index_is_numpys",)
 BOUNDS = (BACKEND + "sigma_clip.py::test_pixels_on_a_bound_stay_where_that_counts_as_inside",)
 BORDERS, CLIP, PAD, LINES, SOURCES = (
@@ -110,6 +111,13 @@ MUTANTS = [
         "strict=False's upper bound in passes",
     ),
     Mutant(CLIP, "return first_above(numbers[BOUND_LO], dtype, strict),", "return first_above(numbers[BOUND_LO], dtype),", BOUNDS),
+    Mutant(
+        COUNTS, "lowest if lowest != 0 else -0.0", "lowest", (CLIP_COUNTS + "either_zero_lies_within_bounds_that_are_zero",), "-0.0"
+    ),
+    Mutant(COUNTS, "inside & (key < first)", "key < first", (CLIP_COUNTS + "counts_are_numpys",), "pixels below bounds count"),
+    Mutant(
+        COUNTS, "min(high, last), first", "high, first", (CLIP_COUNTS + "counts_are_numpys",), "pixels behind the last bin count"
+    ),
     Mutant(
         "footprint/kernels/sigma_clip/clip_loops.py",
         "(strict and kept[next_b - 1] == high)",

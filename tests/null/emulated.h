@@ -131,11 +131,6 @@ static u32 add_halves(u32 a, u32 b) {
   for (int h = 0; h < 32; h += 16) sum |= (u32)float_to_half(half_to_float((u16)(a >> h)) + half_to_float((u16)(b >> h))) << h;
   return sum;
 }
-static u32 product_of_halves(u32 a, u32 b) {
-  u32 product = 0;
-  for (int h = 0; h < 32; h += 16) product |= (u32)float_to_half(half_to_float((u16)(a >> h)) * half_to_float((u16)(b >> h))) << h;
-  return product;
-}
 template <class X> static X read_more(const X *p) { return *p; }
 static u32 halves(f32 a, f32 b) { return float_to_half(a) | (u32)float_to_half(b) << 16; }
 static f32 most_of(f32 a, f32 v) { return std::isnan(a) || std::isnan(v) ? NAN : fmaxf(a, fabsf(v)); }

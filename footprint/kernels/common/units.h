@@ -17,11 +17,6 @@ DEVICE u32 add_halves(const u32 a, const u32 b) {
   asm("add.f16x2 %0, %1, %2;" : "=r"(sum) : "r"(a), "r"(b));
   return sum;
 }
-DEVICE u32 product_of_halves(const u32 a, const u32 b) {
-  u32 product;
-  asm("mul.f16x2 %0, %1, %2;" : "=r"(product) : "r"(a), "r"(b));
-  return product;
-}
 /* What stands there, as more of its line of memory is soon asked for: 256 bytes come at once. */
 DEVICE u16 read_more(GLOBAL const u16 *p) { u16 v; asm volatile("ld.global.nc.L2::256B.u16 %0, [%1];" : "=h"(v) : "l"(p)); return v; }
 DEVICE u32 read_more(GLOBAL const u32 *p) { u32 v; asm volatile("ld.global.nc.L2::256B.u32 %0, [%1];" : "=r"(v) : "l"(p)); return v; }

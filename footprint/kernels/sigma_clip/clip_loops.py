@@ -139,42 +139,6 @@ def take_all(flat, kept, numbers, stats, counts):
 
 
 @njit(cache=True, nogil=True)
-def _ordered(bits, half):
-    """Bits of a float as an unsigned number that orders as the float does."""
-    b = np.int64(bits)
-    return np.uint64(~b) if b < 0 else np.uint64(b) + half
-
-
-@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
-def count_strips(flat, bits, half, strip, lowest, highest, center, base, shift, histogram, sums):
-    """Of pixels in [lowest, highest]: count, sum and squares a strip, how many order below ``base``, a histogram above it."""
-    strips = -(-flat.size // strip)
-    threads = histogram.shape[0]
-    share = -(-strips // threads)
-    for t in prange(threads):
-        for s in range(t * share, min(strips, (t + 1) * share)):
-            n, below, total, squares, above = 0, 0, 0.0, 0.0, np.inf
-            row, keys = flat[s * strip : (s + 1) * strip], bits[s * strip : (s + 1) * strip]
-            for i in range(row.size):
-                x = row[i]
-                if lowest <= x <= highest:
-                    d = np.float64(x) - center
-                    n += 1
-                    total += d
-                    squares += d * d
-                    key = _ordered(keys[i], half)
-                    if key < base:
-                        below += 1
-                    else:
-                        bin_ = (key - base) >> shift
-                        if bin_ < np.uint64(histogram.shape[1]):
-                            histogram[t, np.int64(bin_)] += 1
-                        else:
-                            above = min(above, np.float64(x))
-            sums[s, 0], sums[s, 1], sums[s, 2], sums[s, 3], sums[s, 4] = n, below, total, squares, above
-
-
-@njit(cache=True, nogil=True)
 def in_order(sums, strips, column, total):
     """Add a column of the strips one by one, so that no cut into blocks changes the sum."""
     for s in range(strips):

@@ -49,7 +49,6 @@ from footprint.kernels.sigma_clip.clip_loops import (
     WINDOW_HI,
     WINDOW_LO,
     clip_kept,
-    count_strips,
     in_order,
     middle_of,
     sort_kept,
@@ -72,6 +71,7 @@ from footprint.kernels.sigma_clip.contract import (
     rows_per_strip,
     sample_stride,
 )
+from footprint.kernels.sigma_clip.cpu_count import NONE, count_strips, ends_of, float_of, key_of, mask_of
 from footprint.kernels.sigma_clip.cpu_scan import keep_strips, sum_strips
 from footprint.kernels.sigma_clip.glance import judged, taken, wanted, worth
 
@@ -79,20 +79,6 @@ GLANCING, SAMPLING, SCANNING, COUNTING, ENDED = range(5)
 # Standard errors of a sample's pixels, as if none knew of another, that the strips' own may be for them to be trusted; and the
 # share of what may be put aside that a pass foretold by them may need. Strips of mere noise say up to so many times too much.
 _TRUSTED, _ROOM, _BY_CHANCE = 3.0, 0.8, 1.4
-
-
-def float_of(key: int, dtype: np.dtype) -> float:
-    """The float whose ordered bits are ``key``."""
-    half = 1 << (8 * dtype.itemsize - 1)
-    word = key - half if key >= half else 2 * half - 1 - key
-    return float(np.array(word, f"u{dtype.itemsize}").view(dtype))
-
-
-def key_of(value: float, dtype: np.dtype) -> int:
-    """The ordered bits of a value rounded to ``dtype``."""
-    half = 1 << (8 * dtype.itemsize - 1)
-    word = int(np.array(value, dtype).view(f"u{dtype.itemsize}"))
-    return word + half if word < half else 2 * half - 1 - word
 
 
 @lru_cache(maxsize=16)
@@ -144,15 +130,16 @@ def _read(flat, offset, kept, histogram, sums, numbers, marks, size, width, stri
             keep_strips(flat, strip, *edges, lowest, highest, sums, kept)
             marks[KEPT] = filled
     else:
-        half = np.uint64(1 << (8 * dtype.itemsize - 1))
-        zoom = (marks[BASE : BASE + 1].view(np.uint64)[0], np.uint64(marks[SHIFT]))
-        bits = flat.view(f"i{dtype.itemsize}")
-        count_strips(flat, bits, half, strip, lowest, highest, numbers[CENTER], *zoom, histogram, sums)
+        bits, wholes, first, shift = flat.view(f"i{dtype.itemsize}"), sums.view(np.int64), int(marks[BASE]), int(marks[SHIFT])
+        last = min(first + (histogram.shape[1] << shift) - 1, mask_of(dtype))
+        where = (numbers[CENTER], mask_of(dtype), *ends_of(lowest, highest, dtype), first, last, shift)
+        count_strips(flat, bits, strip, lowest, highest, *where, histogram, sums, wholes, kept.view(bits.dtype))
         marks[INSIDE] += int(in_order(sums, strips, 0, 0.0))
         marks[BELOW] += int(in_order(sums, strips, 1, 0.0))
         numbers[SUM] = in_order(sums, strips, 2, numbers[SUM])
         numbers[SQUARES] = in_order(sums, strips, 3, numbers[SQUARES])
-        numbers[NEXT_ABOVE] = min(numbers[NEXT_ABOVE], sums[:strips, 4].min())
+        if (above := int(wholes[:strips, 4].min())) != NONE:
+            numbers[NEXT_ABOVE] = min(numbers[NEXT_ABOVE], float_of(above, dtype))
 
 
 def _forecast(kept, numbers, marks, stats, counts, sigma, maxiters, strict, error=0.0):
@@ -175,6 +162,18 @@ def _start_scanning(numbers, marks, dtype, low_median, high_median, strict):
     numbers[BULK_HI], numbers[WINDOW_HI] = min(max(edges[3], edges[2]), highest), edges[2]
     for i in (BULK_LO, WINDOW_LO, WINDOW_HI, BULK_HI):
         numbers[i] = float(dtype.type(numbers[i]))
+    _forget_scan(numbers, marks)
+
+
+def _start_keeping(numbers, marks):
+    """Put aside all that is left, as there is room for it: clips need no look at the others any more."""
+    for i in (BULK_LO, WINDOW_LO, WINDOW_HI, BULK_HI):
+        numbers[i] = numbers[CENTER]
+    _forget_scan(numbers, marks)
+
+
+def _forget_scan(numbers, marks):
+    """What a pass that scans begins with."""
     marks[PHASE] = SCANNING
     marks[KEPT] = marks[LEFT] = marks[BULK] = marks[LOST] = 0
     numbers[SUM] = numbers[SQUARES] = 0.0
@@ -188,13 +187,12 @@ def _bits(histogram):
 def _start_counting(histogram, numbers, marks, dtype):
     """From the bounds reached so far, find medians by histograms."""
     marks[PHASE], marks[RECENTRED] = COUNTING, 0
-    _zoom(histogram, numbers, marks, dtype, 0, 8 * dtype.itemsize - _bits(histogram))
+    _zoom(histogram, numbers, marks, dtype, -mask_of(dtype) - 1, 8 * dtype.itemsize - _bits(histogram))
 
 
 def _zoom(histogram, numbers, marks, dtype, base, shift):
     """The next pass looks at the ordered bits from ``base`` on, in bins of 2**shift."""
-    base = min(max(base, 0), (1 << 8 * dtype.itemsize) - 1)
-    marks[BASE : BASE + 1].view(np.uint64)[0] = base
+    marks[BASE] = min(max(base, -mask_of(dtype) - 1), mask_of(dtype))
     marks[SHIFT] = shift
     marks[INSIDE] = marks[BELOW] = 0
     numbers[SUM] = numbers[SQUARES] = 0.0
@@ -204,7 +202,7 @@ def _zoom(histogram, numbers, marks, dtype, base, shift):
 
 def _median(histogram, numbers, marks, dtype):
     """The median of the pixels counted, or None after setting the next pass to look closer."""
-    base, shift = int(marks[BASE : BASE + 1].view(np.uint64)[0]), int(marks[SHIFT])
+    base, shift = int(marks[BASE]), int(marks[SHIFT])
     first, second = (marks[INSIDE] - 1) // 2, marks[INSIDE] // 2
     bins = histogram[0]
     for other in histogram[1:]:
@@ -213,7 +211,7 @@ def _median(histogram, numbers, marks, dtype):
     bins += marks[BELOW]
     at = int(np.searchsorted(bins, first, "right"))
     if first < marks[BELOW] or at == bins.size:
-        _zoom(histogram, numbers, marks, dtype, 0, 8 * dtype.itemsize - _bits(histogram))
+        _zoom(histogram, numbers, marks, dtype, -mask_of(dtype) - 1, 8 * dtype.itemsize - _bits(histogram))
     elif shift:
         closer = max(shift - _bits(histogram), 0)
         _zoom(histogram, numbers, marks, dtype, base + (at << shift), closer)
@@ -239,7 +237,7 @@ def _count_turn(histogram, numbers, marks, stats, counts, dtype, capacity, sigma
     # Far from the mean, the offset eats the variance's digits: count again about it.
     if abs(mean) > FAR * std and not marks[RECENTRED]:
         numbers[CENTER], marks[RECENTRED] = float(dtype.type(middle)), 1
-        _zoom(histogram, numbers, marks, dtype, int(marks[BASE : BASE + 1].view(np.uint64)[0]), int(marks[SHIFT]))
+        _zoom(histogram, numbers, marks, dtype, int(marks[BASE]), int(marks[SHIFT]))
         return
     median = _median(histogram, numbers, marks, dtype)
     if median is None:
@@ -261,6 +259,9 @@ def _count_turn(histogram, numbers, marks, stats, counts, dtype, capacity, sigma
     if marks[FRESH] < 0:
         numbers[FINITE] = n
     marks[FRESH] = n
+    if n <= capacity:
+        _start_keeping(numbers, marks)
+        return
     if _worth_scanning(numbers, marks, n, median, std, capacity):
         marks[TRIES] += 1
         low, high = sorted((median, numbers[END_MEDIAN]))
