@@ -9,37 +9,27 @@
 /* What is written to the chip, before units read it. */
 #define SHOWN() asm volatile("fence.proxy.async.shared::cta;" ::: "memory")
 #define SUM4(d, k) "+f"((d)[k]), "+f"((d)[k + 1]), "+f"((d)[k + 2]), "+f"((d)[k + 3])
-#define SUM8(d, k) SUM4(d, k), SUM4(d, k + 4)
-DEVICE void multiply_16(f32 *d, const u32 *a, const u64 numbers, const int more) {
-  asm volatile("{.reg .pred p; setp.ne.b32 p, %13, 0; wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 "
-               "{%0, %1, %2, %3, %4, %5, %6, %7}, "
-               "{%8, %9, %10, %11}, %12, p, 1, 1, 0;}"
-               : SUM8(d, 0)
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(numbers), "r"(more));
-}
-DEVICE void multiply_32(f32 *d, const u32 *a, const u64 numbers, const int more) {
-  asm volatile("{.reg .pred p; setp.ne.b32 p, %21, 0; wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 "
-               "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
-               "{%16, %17, %18, %19}, %20, p, 1, 1, 0;}"
-               : SUM8(d, 0), SUM8(d, 8)
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(numbers), "r"(more));
-}
-DEVICE void multiply_48(f32 *d, const u32 *a, const u64 numbers, const int more) {
-  asm volatile("{.reg .pred p; setp.ne.b32 p, %29, 0; wgmma.mma_async.sync.aligned.m64n48k16.f32.f16.f16 "
-               "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-               "%16, %17, %18, %19, %20, %21, %22, %23}, "
-               "{%24, %25, %26, %27}, %28, p, 1, 1, 0;}"
-               : SUM8(d, 0), SUM8(d, 8), SUM8(d, 16)
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(numbers), "r"(more));
-}
-DEVICE void multiply_64(f32 *d, const u32 *a, const u64 numbers, const int more) {
-  asm volatile("{.reg .pred p; setp.ne.b32 p, %37, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 "
-               "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-               "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
-               "{%32, %33, %34, %35}, %36, p, 1, 1, 0;}"
-               : SUM8(d, 0), SUM8(d, 8), SUM8(d, 16), SUM8(d, 24)
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(numbers), "r"(more));
-}
+#define SUM16(d, k) SUM4(d, k), SUM4(d, k + 4), SUM4(d, k + 8), SUM4(d, k + 12)
+#define SUMS_8(d) SUM4(d, 0), SUM4(d, 4)
+#define SUMS_16(d) SUM16(d, 0)
+#define SUMS_24(d) SUM16(d, 0), SUM4(d, 16), SUM4(d, 20)
+#define SUMS_32(d) SUM16(d, 0), SUM16(d, 16)
+#define NAMES_8 "%0, %1, %2, %3, %4, %5, %6, %7"
+#define NAMES_16 NAMES_8 ", %8, %9, %10, %11, %12, %13, %14, %15"
+#define NAMES_24 NAMES_16 ", %16, %17, %18, %19, %20, %21, %22, %23"
+#define NAMES_32 NAMES_24 ", %24, %25, %26, %27, %28, %29, %30, %31"
+/* Operands behind the sums of a work-item: four words of the first matrix, where the other one lies, and whether sums are added to. */
+#define MULTIPLY(columns, sums, words, place, add) \
+  DEVICE void multiply_##columns(f32 *d, const u32 *a, const u64 numbers, const int more) { \
+    asm volatile("{.reg .pred p; setp.ne.b32 p, " add ", 0; wgmma.mma_async.sync.aligned.m64n" #columns "k16.f32.f16.f16 " \
+                 "{" NAMES_##sums "}, {" words "}, " place ", p, 1, 1, 0;}" \
+                 : SUMS_##sums(d) \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(numbers), "r"(more)); \
+  }
+MULTIPLY(16, 8, "%8, %9, %10, %11", "%12", "%13")
+MULTIPLY(32, 16, "%16, %17, %18, %19", "%20", "%21")
+MULTIPLY(48, 24, "%24, %25, %26, %27", "%28", "%29")
+MULTIPLY(64, 32, "%32, %33, %34, %35", "%36", "%37")
 /* 16, 32, 48 or 64 columns, and what is in `d` where there is `more`. Of every 8 columns the first 8 numbers of each lie one after another,
    then the others. */
 DEVICE void multiply_columns(f32 *d, const u32 *a, LOCAL const f32x4 *numbers, const int columns, const int more) {

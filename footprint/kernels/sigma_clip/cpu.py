@@ -1,11 +1,10 @@
 """Exact sigma clipping in about one pass: the bulk of the pixels is only counted and summed, the rest is put aside and sorted.
 
-A sample foretells where the last bounds and the medians will be: that of a few strips, and one from everywhere where they
-differ too much to tell of the rest. One pass then sums the pixels well inside the bounds and keeps
-those beyond them or in a window round the median; every clip is made exactly on what was kept. A forecast that fails is noticed
-(a bound or the median falls among the pixels that were only counted), widened once, and then given up for passes that find
-each median by histograms of the ordered bits. Sums are added strip by strip in raster order: neither threads nor blocks change
-them.
+A sample foretells where the last bounds and the medians will be: that of a few strips, and one from everywhere where they differ
+too much to tell of the rest. One pass then sums the pixels well inside the bounds and keeps those beyond them or in a window round
+the median; every clip is made exactly on what was kept. A forecast that fails is noticed (a bound or the median falls among the
+pixels that were only counted), widened once, and then given up for passes that find each median by histograms of the ordered bits,
+until what is left can be put aside. Sums are added strip by strip in raster order: neither threads nor blocks change them.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from footprint.kernels.rank_filter.contract import key_of
 from footprint.kernels.sigma_clip.clip_loops import (
     BASE,
     BELOW,
@@ -71,7 +71,7 @@ from footprint.kernels.sigma_clip.contract import (
     rows_per_strip,
     sample_stride,
 )
-from footprint.kernels.sigma_clip.cpu_count import NONE, count_strips, ends_of, float_of, key_of, mask_of
+from footprint.kernels.sigma_clip.cpu_count import NONE, count_strips, ends_of, float_of, mask_of
 from footprint.kernels.sigma_clip.cpu_scan import keep_strips, sum_strips
 from footprint.kernels.sigma_clip.glance import judged, taken, wanted, worth
 
@@ -187,6 +187,11 @@ def _bits(histogram):
 def _start_counting(histogram, numbers, marks, dtype):
     """From the bounds reached so far, find medians by histograms."""
     marks[PHASE], marks[RECENTRED] = COUNTING, 0
+    _zoom_out(histogram, numbers, marks, dtype)
+
+
+def _zoom_out(histogram, numbers, marks, dtype):
+    """The next pass looks at all ordered bits."""
     _zoom(histogram, numbers, marks, dtype, -mask_of(dtype) - 1, 8 * dtype.itemsize - _bits(histogram))
 
 
@@ -211,7 +216,7 @@ def _median(histogram, numbers, marks, dtype):
     bins += marks[BELOW]
     at = int(np.searchsorted(bins, first, "right"))
     if first < marks[BELOW] or at == bins.size:
-        _zoom(histogram, numbers, marks, dtype, -mask_of(dtype) - 1, 8 * dtype.itemsize - _bits(histogram))
+        _zoom_out(histogram, numbers, marks, dtype)
     elif shift:
         closer = max(shift - _bits(histogram), 0)
         _zoom(histogram, numbers, marks, dtype, base + (at << shift), closer)
@@ -268,7 +273,7 @@ def _count_turn(histogram, numbers, marks, stats, counts, dtype, capacity, sigma
         _start_scanning(numbers, marks, dtype, low, high, strict)
         return
     shift = 0 if stays else 8 * dtype.itemsize - 10 - _bits(histogram)
-    _zoom(histogram, numbers, marks, dtype, key_of(median, dtype) - (histogram.shape[1] // 2 << shift), shift)
+    _zoom(histogram, numbers, marks, dtype, key_of(median, dtype.str) - (histogram.shape[1] // 2 << shift), shift)
 
 
 def _worth_scanning(numbers, marks, n, median, std, capacity):

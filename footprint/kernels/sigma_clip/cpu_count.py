@@ -10,6 +10,7 @@ import numpy as np
 from numba import prange
 
 from footprint.kernels.common.jit import njit
+from footprint.kernels.rank_filter.contract import key_of
 
 _SUMS = {"reassoc", "nsz", "contract"}
 PIECE = 128
@@ -24,12 +25,6 @@ def float_of(key: int, dtype: np.dtype) -> float:
     return float(np.array(word, f"u{dtype.itemsize}").view(dtype))
 
 
-def key_of(value: float, dtype: np.dtype) -> int:
-    """The ordered bits of a value rounded to ``dtype``."""
-    word = int(np.array(value, dtype).view(f"i{dtype.itemsize}"))
-    return word if word >= 0 else word ^ mask_of(dtype)
-
-
 def mask_of(dtype: np.dtype) -> int:
     """All bits of a float but its sign: those that turn round where it is negative."""
     return (1 << (8 * dtype.itemsize - 1)) - 1
@@ -37,7 +32,7 @@ def mask_of(dtype: np.dtype) -> int:
 
 def ends_of(lowest: float, highest: float, dtype: np.dtype) -> tuple[int, int]:
     """The ordered bits of these bounds: of both zeros, which are equal, neither is left out."""
-    return key_of(lowest if lowest != 0 else -0.0, dtype), key_of(highest if highest != 0 else 0.0, dtype)
+    return key_of(lowest if lowest != 0 else -0.0, dtype.str), key_of(highest if highest != 0 else 0.0, dtype.str)
 
 
 @njit(cache=True, nogil=True, fastmath=_SUMS)
@@ -55,12 +50,18 @@ def _sums(row, lowest, highest, center):
 
 
 @njit(cache=True, nogil=True)
+def _key(bits, mask):
+    """Bits of a float as a number that orders as the float does."""
+    word = np.int64(bits)
+    return word ^ ((word >> 63) & mask)
+
+
+@njit(cache=True, nogil=True)
 def _beside(bits, mask, low, high, first, last):
     """How many of those in [low, high] are before ``first``, and the first one behind ``last``."""
     below, above = 0, np.int64(NONE)
     for i in range(bits.size):
-        b = np.int64(bits[i])
-        key = b ^ ((b >> 63) & mask)
+        key = _key(bits[i], mask)
         inside = (key >= low) & (key <= high)
         below += inside & (key < first)
         behind = key if inside & (key > last) else np.int64(NONE)
@@ -77,16 +78,14 @@ def _fill(bits, mask, low, high, first, shift, bins, spare):
         piece = bits[start : start + PIECE]
         many = 0
         for i in range(piece.size):
-            b = np.int64(piece[i])
-            key = b ^ ((b >> 63) & mask)
+            key = _key(piece[i], mask)
             many += (key >= low) & (key <= high)
         if many == 0:
             continue
         # Without a branch, which nobody could foretell.
         many = 0
         for i in range(piece.size):
-            b = np.int64(piece[i])
-            key = b ^ ((b >> 63) & mask)
+            key = _key(piece[i], mask)
             spare[many] = key
             many += (key >= low) & (key <= high)
         for i in range(many):
