@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from footprint.kernels.common.borders import NONE
 from footprint.kernels.common.launch import CORES
-from footprint.kernels.matrix.contract import BEYOND, LINES, SIDE, fit, in_reach, pitch_of, powers, steps_of, table
+from footprint.kernels.matrix.contract import BEYOND, LINES, SIDE, fit, in_reach, pitch_of, powers, results_of, steps_of, table
 from footprint.kernels.matrix.gpu import groups_of, shares_of
 from footprint.kernels.separable.contract import read_as
 from footprint.ops.base import Op
@@ -19,9 +19,9 @@ from footprint.plan.slots import NOTHING, Number, Reach, Ref
 from footprint.spec import ArraySpec, Limits
 from footprint.units import format_seconds
 
-# Operations' worth of a result along one axis, for each step that it is summed of and beside them, and launches (measured at
+# Operations' worth of a result along one axis, for each result that its number is in and beside them, and launches (measured at
 # 1024 x 1024 to 8192 x 8192 and 41 to 161 weights on an H200, whose memory is quicker than that of the H100 that rates are of).
-_STEP, _BESIDE, _LAUNCHES = 4.3, 80.0, 5
+_RESULT, _BESIDE, _LAUNCHES = 0.13, 84.0, 5
 # It is taken where it is predicted to need less than this share of the direct sums' time, which is no less than some seconds.
 _QUICK, _LEAST = 1.0, 20e-6
 
@@ -43,11 +43,12 @@ class Matrix(Line):
         height, width = image.shape[-2:]
         planes, cores = out.size // max(height * width, 1), limits.cores or CORES
         flops = 0.0
-        for some, lines, length in zip(self.taps, (width, height), (height, width)):
-            steps, tiles, strips = steps_of(len(some.weights)), -(-length // SIDE), -(-lines // LINES) * planes
-            shares, together = shares_of(limits, steps, tiles, strips), cores * groups_of(steps)
+        kinds = (ArraySpec(image.shape, "float32"), ArraySpec(image.shape, read_as(limits, image.dtype, "float32")))
+        for some, source, lines, length in zip(self.taps, kinds, (width, height), (height, width)):
+            n, tiles, strips = len(some.weights), -(-length // SIDE), -(-lines // LINES) * planes
+            shares, together = shares_of(limits, source, n, tiles, strips), cores * groups_of(source, results_of(n))
             turns = -(-strips * shares // together) * together
-            flops += turns * (-(-tiles // shares) + steps) * SIDE * LINES * (_STEP * steps + _BESIDE)
+            flops += turns * (-(-tiles // shares) + steps_of(n)) * SIDE * LINES * (_RESULT * results_of(n) + _BESIDE)
         between = 4 * planes * width * pitch_of(height)
         return Cost(image.nbytes + out.nbytes + 2 * between, flops, _LAUNCHES)
 

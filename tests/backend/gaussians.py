@@ -21,6 +21,8 @@ def image_of(kind: str, shape: tuple[int, ...], rng: np.random.Generator) -> np.
         return rng.standard_normal(shape, np.float32)
     if kind == "uniform":
         return rng.random(shape, np.float32)
+    if kind == "bool":
+        return rng.random(shape) < 0.4
     info = np.iinfo(kind)
     return rng.integers(info.min, info.max, shape, endpoint=True).astype(kind)
 

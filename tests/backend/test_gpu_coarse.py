@@ -46,7 +46,7 @@ def made(backend, op, image, budget=None):
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("kind", ["constant", "normal", "uniform", "uint8", "int16"])
+@pytest.mark.parametrize("kind", ["constant", "normal", "uniform", "bool", "uint8", "int16"])
 def test_it_is_the_gaussian_that_direct_sums_make(backend, rng, mode, kind):
     sigmas, image = (11.3, 15.0), image_of(kind, (301, 347), rng)
     found, _ = made(backend, gaussian(backend, sigmas, mode), image)

@@ -10,7 +10,21 @@ from scipy.ndimage import correlate1d
 
 import footprint as fp
 from footprint.backend.null import PROFILES
-from footprint.kernels.matrix.contract import AHEAD, BEHIND, EVEN, STEPS, fit, power_of, powers, shift_of, steps_of, table
+from footprint.kernels.matrix.contract import (
+    AHEAD,
+    BEHIND,
+    COLUMNS,
+    EVEN,
+    MOST,
+    SIDE,
+    fit,
+    power_of,
+    powers,
+    results_of,
+    shift_of,
+    steps_of,
+    table,
+)
 from footprint.ops.job import plan_op
 from footprint.ops.matrix import Matrix, matrix
 from footprint.ops.separable import Taps, lines
@@ -48,7 +62,7 @@ def truth_of(weights, image, mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("kind", ["constant", "normal", "uniform", "uint8", "int8", "uint16", "int16"])
+@pytest.mark.parametrize("kind", ["constant", "normal", "uniform", "bool", "uint8", "int8", "uint16", "int16"])
 def test_it_is_what_sums_in_float64_are(backend, rng, mode, kind):
     weights, image = (gaussian(11.3), gaussian(16.0)), image_of(kind, (301, 348), rng)
     found, _ = made(backend, weights, image, mode)
@@ -142,8 +156,8 @@ def test_it_is_taken_where_direct_sums_are_longer():
 @pytest.mark.parametrize("size", [1, 3, 41, 127, 129, 161])
 def test_tables_hold_all_bits_of_weights(rng, size):
     weights = (rng.standard_normal(size) * 10.0 ** rng.integers(-4, 1, size)).astype(np.float32)
-    shift, steps, words = shift_of(size), steps_of(size), table(weights)
-    assert words.shape == (AHEAD + 16 * steps + BEHIND, 2) and steps <= STEPS
+    shift, words = shift_of(size), table(weights)
+    assert words.shape == (AHEAD + SIDE * steps_of(size) + BEHIND, 2)
     halves = words.view(np.float16).astype(float).reshape(-1, 2, 2) * 2.0 ** -power_of(weights)
     row = np.zeros(words.shape[0] + 1)
     row[AHEAD + shift :][:size] = weights
@@ -152,9 +166,12 @@ def test_tables_hold_all_bits_of_weights(rng, size):
         np.testing.assert_allclose(halves.sum(1)[:, neighbour], expected, rtol=2.0**-23, atol=2.0**-40 * np.abs(weights).max())
 
 
-def test_lines_are_read_from_even_places_which_costs_no_step():
+def test_lines_are_read_from_even_places_which_costs_no_results():
     for taps in range(1, 162, 2):
-        assert (shift_of(taps) + taps // 2) % EVEN == 0 and steps_of(taps) == -(-(15 + taps) // 16) <= STEPS
+        shift, results = shift_of(taps), results_of(taps)
+        assert (shift + taps // 2) % EVEN == 0 and results == -(-(SIDE - 1 + taps) // COLUMNS) * COLUMNS <= MOST
+        # All weights of a block of results are within its steps, and those of results that are left out are not.
+        assert SIDE - 1 + shift + taps <= SIDE * steps_of(taps) and SIDE - 1 - results % -SIDE < SIDE + shift
 
 
 def test_sums_stay_within_what_halves_hold(rng):

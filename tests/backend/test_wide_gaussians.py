@@ -51,7 +51,7 @@ def off(found: np.ndarray, image: np.ndarray, sigmas: tuple[float, float], mode:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("kind", ["constant", "normal", "uniform", "uint8", "int16"])
+@pytest.mark.parametrize("kind", ["constant", "normal", "uniform", "bool", "uint8", "int16"])
 def test_it_is_the_gaussian_that_direct_sums_make(rng, mode, kind):
     image = image_of(kind, (301, 347), rng)
     found, _ = made(image, (11.3, 15.0), mode)

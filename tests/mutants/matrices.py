@@ -4,7 +4,7 @@ from tests.mutants import Mutant
 
 _HERE = "tests/backend/test_gpu_matrix.py::test_"
 _RUN = "tests/null/test_emulated_matrix.py::test_"
-_TRUE, _BYTES = (f"{_RUN}sums_are_those_of_float64[{case}]" for case in ("eleven steps", "bytes"))
+_TRUE, _BYTES = (f"{_RUN}sums_are_those_of_float64[{case}]" for case in ("most weights", "bytes"))
 _TEXT, _CONTRACT, _GPU = (f"footprint/kernels/matrix/{name}" for name in ("matrix.cuda.knl", "contract.py", "gpu.py"))
 
 MUTANTS = [
@@ -14,6 +14,13 @@ MUTANTS = [
         "row[AHEAD :][: halves.size]",
         (_HERE + "tables_hold_all_bits_of_weights[41]",),
         "weights lie where numbers begin that are read sooner",
+    ),
+    Mutant(
+        _CONTRACT,
+        "return even + (SIDE - _results(taps, even)) % SIDE",
+        "return even",
+        (_HERE + "lines_are_read_from_even_places_which_costs_no_results", _TRUE),
+        "results that units leave out have weights",
     ),
     Mutant(
         _CONTRACT,
@@ -37,16 +44,18 @@ MUTANTS = [
         "devices without matrix units are asked for them",
     ),
     Mutant(_TEXT, "(STEPS - 1) * SIDE);", "STEPS * SIDE);", (_TRUE,), "results are summed with the weights of others"),
-    Mutant(_TEXT, "if (c + 1 < PIECES) BEGIN", "BEGIN", (_TRUE,), "weights are read behind the last ones"),
+    Mutant(_TEXT, "if (c < PIECES) BEGIN", "BEGIN", (_TRUE,), "weights are read behind the last ones"),
+    Mutant(_TEXT, "FOUR_OF(from[h] + x + 16 * s, next)", "FOUR_OF(from[h] + x, next)", (_TRUE,), "half of a step is read twice"),
+    Mutant(_TEXT, "large[s], WEIGHTS(c, s, 0)", "large[s], WEIGHTS(c, 0, 0)", (_TRUE,), "halves of a step have the same weights"),
     Mutant(_TEXT, "back[k / 2 % 2]", "back[0]", (_TRUE,), "lines beside each other have one scale"),
     Mutant(
-        _TEXT, "for (int k = 1; k < 4; k *= 2)", "for (int k = 1; k < 2; k *= 2)", (_TRUE,), "half of 16 numbers set their scale"
+        _TEXT, "for (int k = 1; k < 4; k *= 2)", "for (int k = 1; k < 2; k *= 2)", (_TRUE,), "half of the numbers set their scale"
     ),
-    Mutant(_TEXT, "m % 2 + m / 2 * 8, length", "m, length", (_TRUE,), "of a step at an edge other numbers are read"),
+    Mutant(_TEXT, "4 * t + m, (int)length", "4 * t, (int)length", (_TRUE,), "of a step at an edge other numbers are read"),
     Mutant(
         _TEXT,
-        "WEIGHTS(c, 1), COLUMNS(c), 0)",
-        "WEIGHTS(c, 0), COLUMNS(c), 0)",
+        "WEIGHTS(c, s, 1), COLUMNS(c), s)",
+        "WEIGHTS(c, s, 0), COLUMNS(c), s)",
         (_BYTES,),
         "what halves lack of weights is the halves",
     ),

@@ -156,10 +156,11 @@ static void multiply_halves(f32 *d, const u32 *a, u32 b0, u32 b1) {
   products(d, a, b0, b1, 16, [](u32 word, int part) { return half_to_float((u16)(word >> 16 * part)); });
 }
 /* Columns on the chip: of every 8, the first 8 numbers of each, then the others. */
-static void multiply_columns(f32 *d, const u32 *a, const f32x4 *numbers, int columns, int more) {
+static u64 on_chip(const f32x4 *numbers) { return (u64)numbers / 16; }
+static void multiply_columns(f32 *d, const u32 *a, u64 place, int columns, int more) {
   u32(*const all)[8] = hand(a, 4);
   const int lane = now->lid % 32;
-  const u16 *const chip = (const u16 *)numbers;
+  const u16 *const chip = (const u16 *)(place * 16);
   for (int k = 0; k < columns / 2; k++) {
     const int row = k / 2 % 2, column = k / 4 * 8 + lane % 4 * 2 + k % 2;
     double sum = more ? d[k] : 0;
@@ -173,6 +174,7 @@ static void multiply_columns(f32 *d, const u32 *a, const f32x4 *numbers, int col
 #define SHOWN()
 #define BEGIN_PRODUCTS()
 #define END_PRODUCTS()
+#define WAIT_FORMER_PRODUCTS()
 #define WAIT_PRODUCTS()
 #define HAVE_SUM(v)
 /* A pointer of whatever type an entry asks for. */

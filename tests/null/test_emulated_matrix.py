@@ -12,6 +12,7 @@ from scipy.ndimage import correlate1d
 from footprint.backend.null import PROFILES
 from footprint.kernels.matrix.contract import BEYOND, powers, table
 from footprint.kernels.matrix.gpu import matrix_program
+from tests.backend.gaussians import image_of
 from tests.null.emulated import emulate, specs
 
 H100 = PROFILES["h100"]
@@ -57,8 +58,9 @@ def truth_of(weights, image, mode):
         ((2, 40, 77), (5, 97), "i2", "constant"),
         ((33, 64), (1, 31), "f4", "mirror"),
         ((1, 70), (17, 25), "u2", "nearest"),
+        ((20, 66), (25, 9), "b1", "reflect"),
     ],
-    ids=["eleven steps", "bytes", "planes", "one weight", "a row"],
+    ids=["most weights", "bytes", "planes", "one weight", "a row", "bool"],
 )
 def test_sums_are_those_of_float64(rng, tmp_path, shape, sizes, dtype, mode):
     weights = tuple(rng.standard_normal(n).astype(np.float32) for n in sizes)
@@ -66,7 +68,7 @@ def test_sums_are_those_of_float64(rng, tmp_path, shape, sizes, dtype, mode):
     if kind.kind == "f":
         image = (rng.standard_normal(shape) * 10.0 ** rng.integers(-3, 3, shape)).astype(kind)
     else:
-        image = rng.integers(np.iinfo(kind).min, np.iinfo(kind).max, shape, endpoint=True).astype(kind)
+        image = image_of(kind.name, shape, rng)
     found, _ = summed(weights, image, mode, tmp_path)
     size = truth_of(tuple(map(np.abs, weights)), np.abs(image.astype(float)), mode)
     assert (np.abs(found - truth_of(weights, image, mode)) <= 1e-6 * size).all()

@@ -20,9 +20,15 @@ DEVICE u32 add_halves(const u32 a, const u32 b) {
 /* What stands there, as more of its line of memory is soon asked for: 256 bytes come at once. */
 DEVICE u16 read_more(GLOBAL const u16 *p) { u16 v; asm volatile("ld.global.nc.L2::256B.u16 %0, [%1];" : "=h"(v) : "l"(p)); return v; }
 DEVICE u32 read_more(GLOBAL const u32 *p) { u32 v; asm volatile("ld.global.nc.L2::256B.u32 %0, [%1];" : "=r"(v) : "l"(p)); return v; }
+DEVICE u64 read_more(GLOBAL const u64 *p) { u64 v; asm volatile("ld.global.nc.L2::256B.u64 %0, [%1];" : "=l"(v) : "l"(p)); return v; }
 DEVICE f32x2 read_more(GLOBAL const f32x2 *p) {
   f32x2 v;
   asm volatile("ld.global.nc.L2::256B.v2.f32 {%0, %1}, [%2];" : "=f"(v.x), "=f"(v.y) : "l"(p));
+  return v;
+}
+DEVICE f32x4 read_more(GLOBAL const f32x4 *p) {
+  f32x4 v;
+  asm volatile("ld.global.nc.L2::256B.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w) : "l"(p));
   return v;
 }
 /* Two numbers rounded to halves, the first in the lower ones. */

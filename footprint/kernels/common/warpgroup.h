@@ -1,8 +1,10 @@
 /* Units that multiply matrices of halves for a group's 128 work-items together (compute capability 9.0a): 64 lines of 16 numbers, 16 lines
    a warp, which work-items hold as they hold the first matrix of `multiply_halves` in units.h; by columns of 16 numbers on the chip. For
-   every 8 columns they hold sums as there. All of them begin products, and wait for them before they look at sums or change numbers. */
+   every 8 columns they hold sums as there. All of them begin products, and wait for them,
+   or for all but those begun last, before they look at sums or change numbers. */
 #define BEGIN_PRODUCTS() asm volatile("wgmma.fence.sync.aligned;" ::: "memory")
 #define END_PRODUCTS() asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory")
+#define WAIT_FORMER_PRODUCTS() asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory")
 #define WAIT_PRODUCTS() asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory")
 /* A sum that has been waited for. */
 #define HAVE_SUM(v) asm volatile("" : "+f"(v)::"memory")
@@ -30,11 +32,13 @@ MULTIPLY(16, 8, "%8, %9, %10, %11", "%12", "%13")
 MULTIPLY(32, 16, "%16, %17, %18, %19", "%20", "%21")
 MULTIPLY(48, 24, "%24, %25, %26, %27", "%28", "%29")
 MULTIPLY(64, 32, "%32, %33, %34, %35", "%36", "%37")
-/* 16, 32, 48 or 64 columns, and what is in `d` where there is `more`. Of every 8 columns the first 8 numbers of each lie one after another,
-   then the others. */
-DEVICE void multiply_columns(f32 *d, const u32 *a, LOCAL const f32x4 *numbers, const int columns, const int more) {
+/* Where columns lie. Of every 8 the first 8 numbers of each lie one after another, then the others; 8 columns of 16 numbers are 16 places. */
+DEVICE u64 on_chip(LOCAL const f32x4 *numbers) {
   /* in units of 16 bytes: where they begin, how far on the others lie, and the next 8 columns */
-  const u64 place = (u64)(((u32)__cvta_generic_to_shared(numbers) & 0x3ffff) >> 4 | 8 << 16) | (u64)16 << 32;
+  return (u64)(((u32)__cvta_generic_to_shared(numbers) & 0x3ffff) >> 4 | 8 << 16) | (u64)16 << 32;
+}
+/* 16, 32, 48 or 64 columns, and what is in `d` where there is `more`. */
+DEVICE void multiply_columns(f32 *d, const u32 *a, const u64 place, const int columns, const int more) {
   if (columns == 16) multiply_16(d, a, place, more);
   else if (columns == 32) multiply_32(d, a, place, more);
   else if (columns == 48) multiply_48(d, a, place, more);

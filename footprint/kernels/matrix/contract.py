@@ -8,7 +8,7 @@ of ``separable``; beyond a constant one lies 0. What is not finite goes as far a
 of 8 or 16 bits as they are stored.
 
 A number is the sum of two halves, and so is a weight: three of their four products are summed, which leaves out 2^-24 of them.
-Of a line 16 numbers are scaled to the largest of them: what is lost of a number is at most 2^-40 of that.
+Of a line 32 numbers are scaled to the largest of them: what is lost of a number is at most 2^-40 of that.
 """
 
 from __future__ import annotations
@@ -20,32 +20,47 @@ import numpy as np
 from footprint.dtypes import sum_dtype
 from footprint.spec import ArraySpec, Limits
 
-SIDE = 16
-"""Results along a line that are made at once, and weights, and numbers, that units take at once."""
+SIDE = 32
+"""Numbers of a line that a step has, and results that are whole after it."""
 LINES = 64
 """Lines of a group."""
-STEPS = 11
-"""Most steps that a result is summed of: sums of all results that a number is in lie in registers."""
-AHEAD, BEHIND = 16, 8
+COLUMNS = 16
+"""Units make sums of a multiple of so many results at once."""
+MOST = 192
+"""Most results that a step's numbers are in: registers hold their sums."""
+AHEAD, BEHIND = SIDE, 8
 """Of a table, zeros before the first weight, and after the last step."""
 EVEN = 8
-"""Numbers that come from memory together: the first that is read is a multiple of them in the whole."""
+"""The first number that is read is a multiple of them in the whole, so that some come from memory together."""
 BEYOND = 2 * SIDE
 """Pixels before and after those that weights reach, no fewer than are read: of a result's block, and of the last one it needs."""
-ITEMS, PLANES, LONGEST = 128, 65535, 1 << 30
+ITEMS, PLANES, LONGEST = 128, 65535, (1 << 30) - 1
 """Work-items of a group, and most planes of a launch, and rows and columns of one."""
 # Exponents of the largest weight.
 _RANGE = 30
 
 
 def shift_of(taps: int) -> int:
-    """Numbers that are read before the first weight's, where the middle one's is a result's."""
-    return -(taps // 2) % EVEN
+    """Numbers that are read before the first weight's, where the middle one's is a result's.
+
+    Where `results_of` is no multiple of `SIDE`, the results left out are those that a step's last numbers would be the first of.
+    """
+    even = -(taps // 2) % EVEN
+    return even + (SIDE - _results(taps, even)) % SIDE
+
+
+def _results(taps: int, even: int) -> int:
+    return -(-(SIDE - 1 + taps + even) // COLUMNS) * COLUMNS
+
+
+def results_of(taps: int) -> int:
+    """Results that a step's numbers are in: whole `COLUMNS`."""
+    return _results(taps, -(taps // 2) % EVEN)
 
 
 def steps_of(taps: int) -> int:
-    """Steps that 16 results are summed of: as many as if numbers were read from the first weight's on."""
-    return -(-(SIDE + taps - 1 + shift_of(taps)) // SIDE)
+    """Steps that `SIDE` results are summed of."""
+    return -(-results_of(taps) // SIDE)
 
 
 def pitch_of(rows: int) -> int:
@@ -80,7 +95,7 @@ def table(weights: np.ndarray) -> np.ndarray:
 def fit(tall: np.ndarray, wide: np.ndarray) -> bool:
     """Whether weights are few enough, odd in number, and neither too large nor too small."""
     sizes = tall.size, wide.size
-    if not all(n % 2 for n in sizes) or max(map(steps_of, sizes)) > STEPS:
+    if not all(n % 2 for n in sizes) or max(map(results_of, sizes)) > MOST:
         return False
     largest = [float(np.abs(one).max()) for one in (tall, wide)]
     return all(2.0**-_RANGE <= one <= 2.0**_RANGE for one in largest) and bool(np.isfinite(tall).all() and np.isfinite(wide).all())

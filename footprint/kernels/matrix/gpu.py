@@ -7,23 +7,23 @@ import numpy as np
 from footprint.kernels.common.borders import CODES
 from footprint.kernels.common.launch import CORES, A, Defines, Launch, Program, W, rows_between
 from footprint.kernels.common.odd import Sight, odd_launches
-from footprint.kernels.matrix.contract import ITEMS, LINES, SIDE, STEPS, pitch_of, shift_of, steps_of
+from footprint.kernels.matrix.contract import ITEMS, LINES, SIDE, pitch_of, results_of, shift_of, steps_of
 from footprint.kernels.separable.columns import columns_of
 from footprint.spec import ArraySpec, Limits
 
-# Groups that a core holds, where results are summed of so many steps at most.
-_GROUPS = ((6, 4), (STEPS, 3))
+# Results of a step whose sums leave room for a third group of a core: of float32, and of whole numbers as they are stored.
+_THREE, _THREE_STORED = 128, 160
 
 
-def groups_of(steps: int) -> int:
+def groups_of(image: ArraySpec, results: int) -> int:
     """Groups that a core holds: as many as its registers hold sums of."""
-    return next(groups for most, groups in _GROUPS if steps <= most)
+    return 3 if results <= (_THREE if np.dtype(image.dtype).kind == "f" else _THREE_STORED) else 2
 
 
-def shares_of(limits: Limits, steps: int, tiles: int, strips: int) -> int:
+def shares_of(limits: Limits, image: ArraySpec, taps: int, tiles: int, strips: int) -> int:
     """Groups that share so many tiles of each of so many strips."""
-    each = rows_between(tiles, steps, strips, (limits.cores or CORES) * groups_of(steps), tiles)
-    return -(-tiles // each)
+    together = (limits.cores or CORES) * groups_of(image, results_of(taps))
+    return -(-tiles // rows_between(tiles, steps_of(taps), strips, together, tiles))
 
 
 def matrix_program(
@@ -51,16 +51,21 @@ def matrix_program(
     def along(source: ArraySpec, arrays: tuple[A | W, ...], sizes: tuple[int, ...], axis: int, begin: int, border: str) -> Launch:
         # `sizes`: lines, their length and results of each, and how far lines lie apart in both arrays
         n, skip = taps[axis], (first_y, first_x)[axis] % SIDE
-        steps, tiles, strips = steps_of(n), -(-(sizes[2] + skip) // SIDE), -(-sizes[0] // LINES)
+        results, tiles, strips = results_of(n), -(-(sizes[2] + skip) // SIDE), -(-sizes[0] // LINES)
+        begin -= shift_of(n)
+        # of two groups of a core each has twice as much on its way, but for numbers that are converted from others
+        groups, twice = groups_of(source, results), results > _THREE and np.dtype(source.dtype).kind == "f"
+        together = 2 if sizes[3] % 4 or (begin - skip) % 4 else 4
         defines: Defines = (
-            *columns_of(source, np.dtype(np.float32), 2),
-            *(("STEPS", steps), ("BORDER", CODES[border]), ("ODD", int(axis == 1 and floats)), ("MIN_GROUPS", groups_of(steps))),
+            *columns_of(source, np.dtype(np.float32), 4),
+            *(("RESULTS", results), ("BORDER", CODES[border]), ("ODD", int(axis == 1 and floats))),
+            *(("MIN_GROUPS", groups), ("PENDING", 1 + int(twice)), ("TOGETHER", together)),
         )
         power = np.float32(2.0 ** powers[1 - axis])
-        args = (*arrays, *map(np.int64, (*sizes, begin - shift_of(n))), *map(np.int32, (skip, tiles)), power)
-        grid = (strips, shares_of(limits, steps, tiles, strips * planes), planes)
-        # two halves of each of 16 weights in all results that a step is in
-        return Launch("matrix.cuda.knl", "matrix", grid, (ITEMS, 1, 1), args, defines, 4 * SIDE * SIDE * steps, own=True)
+        args = (*arrays, *map(np.int64, (*sizes, begin)), *map(np.int32, (skip, tiles)), power)
+        grid = (strips, shares_of(limits, source, n, tiles, strips * planes), planes)
+        # two halves of each weight of a step's numbers in their results
+        return Launch("matrix.cuda.knl", "matrix", grid, (ITEMS, 1, 1), args, defines, 4 * SIDE * results, own=True)
 
     across, down = (height, width, broad, width, between.shape[2]), (broad, height, made, between.shape[2], broad)
     launches = (

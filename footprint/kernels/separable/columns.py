@@ -94,8 +94,8 @@ def columns_of(image: ArraySpec, kind: np.dtype, each: int) -> Defines:
     stored = image.itemsize if np.dtype(image.dtype) != kind else 0
     vector = f"{c_type(kind)}{f'x{each}' if each > 1 else ''}"
     raw = f"u{8 * stored * each}" if stored else vector
-    whole = kind.itemsize == 4 and stored in (1, 2) and np.dtype(image.dtype).kind in "iu"
-    bias = 0 if np.dtype(image.dtype).kind == "u" else 1 << (8 * image.itemsize - 1)
+    whole = kind.itemsize == 4 and stored in (1, 2) and np.dtype(image.dtype).kind in "iub"
+    bias = 0 if np.dtype(image.dtype).kind in "ub" else 1 << (8 * image.itemsize - 1)
     return (
         *(("T", c_type(kind)), ("S", c_type(image.dtype)), ("STORED", stored), ("BIAS", bias if whole else -1)),
         *(("CX", each), ("RAW", raw), ("RESULT", vector)),
