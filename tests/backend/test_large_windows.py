@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 import scipy.ndimage
@@ -9,7 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import footprint as fp
+from footprint.api import _rank
+from footprint.api._rank import Window, rank_op
+from footprint.backend.device import Device
 from footprint.kernels.common.borders import BORDERS
+from footprint.spec import ArraySpec
 
 MODES = [mode for mode in ("reflect", "mirror", "nearest", "wrap", "constant") if mode in BORDERS]
 
@@ -18,16 +24,17 @@ MODES = [mode for mode in ("reflect", "mirror", "nearest", "wrap", "constant") i
 @settings(max_examples=30)
 @given(
     st.tuples(st.integers(1, 40), st.integers(1, 70)), st.tuples(st.integers(1, 60), st.integers(12, 60)), st.data(),
-    st.sampled_from(MODES), st.sampled_from(["f2", "f4", ">f8", "u1", ">i2", "?"]), st.integers(0, 2**32),
+    st.sampled_from(MODES), st.sampled_from(["f2", "f4", ">f8", "u1", ">i2", "?"]), st.integers(0, 2**32), st.booleans(),
 )  # fmt: skip
-def test_any_box_at_any_border(shape, size, data, mode, dtype, seed):
+def test_any_box_at_any_border(shape, size, data, mode, dtype, seed, far):
     image = (50 * np.random.default_rng(seed).standard_normal(shape)).astype(dtype)
     origin = tuple(data.draw(st.integers(-(n // 2), (n - 1) // 2)) for n in size)
     how = {"mode": mode, "cval": 1, "origin": origin}
     seen = image.astype(image.dtype.newbyteorder("=") if dtype not in ("f2", "?") else "f4")
     for name in ("minimum_filter", "maximum_filter"):
         want = getattr(scipy.ndimage, name)(seen, size, **how)
-        np.testing.assert_array_equal(getattr(fp, name)(image, size, device="cpu", **how), want.astype(dtype))
+        with patch.object(_rank, "_goes_far", lambda *_: far):
+            np.testing.assert_array_equal(getattr(fp, name)(image, size, device="cpu", **how), want.astype(dtype))
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -62,6 +69,45 @@ def test_windows_that_lie_to_one_side_on_every_device_at_every_budget(mode, devi
             fp.maximum_filter(image, size, memory=1, device=device, **how)
         for memory in (caught.value.smallest, 2 * caught.value.smallest):
             np.testing.assert_array_equal(fp.maximum_filter(image, size, memory=memory, device=device, **how), want)
+
+
+@pytest.mark.parametrize("mode", ["reflect", "nearest", "wrap"])
+def test_boxes_of_a_large_image_are_found_by_few_places(mode, rng):
+    """In parts, too. Extremes lie far apart, so that a place too far from the others would miss them."""
+    image = (1000 * rng.standard_normal((700, 1501))).astype("f4")
+    image[rng.integers(0, 700, 60), rng.integers(0, 1501, 60)] = 9999
+    for size in ((201, 77), (1, 333)):
+        want = scipy.ndimage.maximum_filter(image, size, mode=mode)
+        np.testing.assert_array_equal(fp.maximum_filter(image, size, mode=mode, device="cpu"), want)
+        if mode != "wrap":
+            # What goes round is needed whole.
+            plan = fp.plan_maximum_filter(image.shape, size, dtype="f4", mode=mode, device="cpu")
+            some = fp.maximum_filter(image, size, memory=plan.nbytes * 2 // 3, mode=mode, device="cpu")
+            np.testing.assert_array_equal(some, want)
+
+
+@pytest.mark.parametrize("border", ["reflect", "nearest", "wrap", "constant"])
+@pytest.mark.parametrize("far", [False, True])
+def test_windows_one_after_another_reach_all_of_a_box_and_no_more(border, far):
+    for size in (12, 13, 23, 24, 33, 34, 99, 100, 101, 250, 333):
+        for start in (-(size // 2), -(size // 2) + 5, 1 - size, 0):
+            reached = {0}
+            for sizes, first, places in _rank._windows((size, 1), (start, 0), (border, "none"), far):
+                own = places[::2] if places else range(sizes[0])
+                reached = {here + first[0] + there for here in reached for there in own}
+            assert reached == set(range(start, start + size)), (size, start)
+
+
+def test_few_places_take_fewer_passes():
+    def passes(shape, size, dtype="float32", device="cpu", **how):
+        return len(rank_op(ArraySpec(shape, dtype), -1, Window(size, **how), Device(device))[0].stages)
+
+    # So long that lines between places are few beside it, whatever threads there are.
+    large = (1_000_000, 2000)
+    assert passes(large, 201) == 5 and passes(large, 201, mode="constant") == 20
+    assert passes(large, 200) == 6 and passes(large, (201, 61)) == 5
+    # Bytes go by in wide vectors, a small image is less than the lines between, and a GPU keeps no lines.
+    assert passes(large, 201, "uint8") == passes((100, 100), 201) == passes(large, 201, device="null:h100") == 20
 
 
 def test_what_no_extremes_make_is_refused():

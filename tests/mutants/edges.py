@@ -111,4 +111,11 @@ MUTANTS = [
         ("tests/backend/test_muladd.py::test_empty_arrays_stay_empty",),
         "empty arrays are refused for a region that nobody gave",
     ),
+    Mutant(
+        "footprint/api/_rank.py",
+        "min(2 * by + 1, FAR",
+        "min(2 * by + 2, FAR",
+        ("tests/backend/test_large_windows.py::test_windows_one_after_another_reach_all_of_a_box_and_no_more[True-reflect]",),
+        "places lie farther apart than what was found reaches",
+    ),
 ]

@@ -160,8 +160,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/api/_rank.py",
-        "0 if place == 0 else math.prod(size) - 1, at",
-        "place and math.prod(size[:1]) - 1, at",
+        "0 if place == 0 else last_of, at",
+        "0 if place == 0 else last_of // 2, at",
         ("tests/backend/test_large_windows.py::test_every_device_budget_and_cut_gives_the_same",),
         "a maximum is taken of what lies between",
     ),
