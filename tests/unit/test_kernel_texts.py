@@ -158,7 +158,7 @@ def plans() -> dict[str, Any]:
         for kind in ("f4", "f8")
         for box in (64, 99)
     }
-    found |= {f"by matrix units {kind}": fp.plan_gaussian_filter((8192, 8192), 14, dtype=kind, **on) for kind in ("f4", "i2")}
+    found |= {f"by matrix units {kind}": fp.plan_gaussian_filter((8192, 8192), 14, dtype=kind, **on) for kind in ("f4", "i2", "b1")}
     found |= {
         f"wide Gaussian {kind} {sigma} {device}": fp.plan_gaussian_filter((8192, 8192), sigma, dtype=kind, device=device)
         for kind in ("f4", "u2")
