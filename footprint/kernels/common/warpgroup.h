@@ -32,7 +32,7 @@ MULTIPLY(16, 8, "%8, %9, %10, %11", "%12", "%13")
 MULTIPLY(32, 16, "%16, %17, %18, %19", "%20", "%21")
 MULTIPLY(48, 24, "%24, %25, %26, %27", "%28", "%29")
 MULTIPLY(64, 32, "%32, %33, %34, %35", "%36", "%37")
-/* Where columns lie. Of every 8 the first 8 numbers of each lie one after another, then the others; 8 columns of 16 numbers are 16 places. */
+/* Where columns lie. Of every 8 the first 8 numbers of each lie one after another, then the others: 16 places. */
 DEVICE u64 on_chip(LOCAL const f32x4 *numbers) {
   /* in units of 16 bytes: where they begin, how far on the others lie, and the next 8 columns */
   return (u64)(((u32)__cvta_generic_to_shared(numbers) & 0x3ffff) >> 4 | 8 << 16) | (u64)16 << 32;
