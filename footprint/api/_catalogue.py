@@ -36,7 +36,7 @@ def _doubtful(noise: float, clipped: bool, beam: float | None, pixels: int) -> l
     """
     if clipped and np.isnan(noise):
         return ["nothing is found, as squares of the image's values are too large for their noise: divide it by a large number"]
-    told = [] if noise > 0 else ["most of the image has no noise above 0, and nothing is found where there is none"]
+    told = [] if noise > 0 else ["the noise is not above 0 in most of the image, and nothing is found there"]
     doubt = doubtful_beam(beam, pixels)
     return [*told, doubt] if doubt else told
 

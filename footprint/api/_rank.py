@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -114,7 +115,7 @@ def rank_op(spec: ArraySpec, rank: int | float | None, how: Window, device: Devi
         raise ShapeError(given, sizes, "1 along one of three axes", fix)
     first = [placed("origin", move, length) for move, length in zip(moved, lengths)]
     places = () if chosen is None else tuple(np.argwhere(chosen.reshape((1, *lengths)[-2:])).ravel().tolist())
-    count = len(places) // 2 or int(np.prod(lengths))
+    count = len(places) // 2 or math.prod(lengths)
     # Where the window is one pixel wide nothing outside is looked at.
     borders = [name if length > 1 else NONE for name, length in zip(borders, lengths)]
     last = slice(-min(n_axes, 2), None)
@@ -126,10 +127,18 @@ def rank_op(spec: ArraySpec, rank: int | float | None, how: Window, device: Devi
         fix = "minimum_filter and maximum_filter take larger boxes"
         raise ArgumentError(given, sizes, f"windows of at most {MOST} along an axis", fix)
     ends = []
-    for size, at, some in _windows(*window, beyond[0], _goes_far(spec, order, device)):
+    shape = spec.shape if order is None else [spec.shape[axis] for axis in order]
+    for size, at, some in _windows(*_within(*window, shape[last]), beyond[0], _goes_far(spec, order, device)):
         last_of = (len(some) // 2 or math.prod(size)) - 1
         ends.append(RankFilter(size, 0 if place == 0 else last_of, at, *beyond, some))
     return Pipeline.chain(ends, "input", "output"), order
+
+
+def _within(sizes: tuple[int, ...], first: tuple[int, ...], shape: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """A box no longer than what has been seen of an image: twice as far as it is long, that is all of it."""
+    begins = [max(at, -2 * max(n, 1)) for at, n in zip(first, shape)]
+    ends = [min(size + at, 2 * max(n, 1) + 1) for size, at, n in zip(sizes, first, shape)]
+    return tuple([end - at for end, at in zip(ends, begins)]), tuple(begins)
 
 
 def _goes_far(spec: ArraySpec, order: Order, device: Device | None) -> bool:

@@ -35,5 +35,5 @@ def tell_extension(image: str) -> dict[str, str]:
         return {}
     names = list(found.values())
     first, second = (name if name and names.count(name) == 1 else str(index) for index, name in list(found.items())[:2])
-    warn(f"{image}: of {len(found)} extensions with an image {first} is read; '{image}[{second}]' is the next")
+    warn(f"{image}: only {first} of {len(found)} extensions with an image is read; '{image}[{second}]' is the next")
     return {"extension": first}

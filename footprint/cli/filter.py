@@ -43,12 +43,12 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--amount", type=float, default=None, help="For unsharp_mask: share of the difference that is added (default: 1)."
         ),
         click.option("--sigma", type=float, default=None, help="Width of gaussian, gaussian_laplace and unsharp_mask in pixels."),
-        click.option("--percentile", type=float, default=None, help="For percentile: which one, 0 to 100."),
+        click.option("--percentile", type=float, default=None, help="For percentile: which one, 0 to 100; -10 is 90."),
         click.option(
             "--size",
             type=int,
             default=None,
-            help="Size of the window in pixels; at most 11 for minimum, maximum, median and percentile.",
+            help="Size of the window in pixels; at most 11 for median, and for percentile other than 0 and 100.",
         ),
         click.argument("image"),
         click.argument("name", callback=_known),

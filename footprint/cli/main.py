@@ -102,6 +102,9 @@ def _in_shell_words(sentence: str, names_argument: bool) -> str:
     sentence = sentence.replace("footprint.try_axes(scan, centers)", "center=try:A:B:STEP").replace("wanted None or ", "wanted ")
     sentence = re.sub(r"wanted True, '(\w+)', or", r"wanted \1 or", sentence)
     known = {max(param.opts, key=len) for param in params}
+    if "--background-map" in known:
+        # Only a map has a shape.
+        sentence = re.sub(r"^background: got shape", "background_map: got shape", sentence)
     for param in params:
         option = max(param.opts, key=len)
         own = option[2:].replace("-", "_")

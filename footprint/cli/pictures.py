@@ -60,6 +60,7 @@ def check_image_out(
     image: str, plane: int | tuple[int, ...] | None, target: str, overwrite: bool, open_source: Callable[..., Any]
 ) -> None:
     """Raise where the result of what is no picture cannot be written; who asks for a picture is first told why there is none."""
+    from footprint.cli.extensions import tell_extension
     from footprint.io.image_writer import check_image
 
     if called(target, "png", "jpeg"):
@@ -68,6 +69,7 @@ def check_image_out(
         with open_source(image, plane):
             pass
     check_image(target, overwrite)
+    tell_extension(image)
 
 
 def tell_colours(reporter: Reporter, source: Any, target: str) -> None:

@@ -43,8 +43,11 @@ class _Made(io.FileIO):
 
 
 def guard() -> None:
-    """Stand before both streams, where nobody else does; where one is closed no file that is opened takes its number."""
-    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+    """Stand before both streams, where nobody else does; where one is closed no file that is opened takes its number.
+
+    What stands there instead takes nothing, so that whoever asked for an answer learns that there is none.
+    """
+    while (number := os.open(os.devnull, os.O_RDONLY)) <= 2:
         pass
     os.close(number)
     if sys.stdout is sys.__stdout__:

@@ -196,6 +196,8 @@ def reason(error: OSError | RuntimeError) -> str:
     number = getattr(error, "errno", None) or (int(said[1]) if said else None)
     if number == errno.ENOSPC or "Not enough space on disk" in str(error):
         return "the disk is full"
+    if number == errno.EBADF:
+        return "it is closed"
     if number == errno.EDQUOT:
         return "your quota on this disk is used up"
     if number == errno.EFBIG:

@@ -203,9 +203,10 @@ def separated(op: Correlate, weights: np.ndarray, dtype: str) -> Products:
         if np.abs(values).sum() <= allowed:
             root = np.sqrt(sizes[:rank, None])
             return made_of(op, columns[:, :rank].T * root, rows[:rank] * root, dtype, separating_bytes(op.taps))
+    what = "the product" if most == 1 else f"a sum of {most} products"
     raise ArgumentError(
         "mask",
-        f"one of {op.taps[0]} x {op.taps[1]} that is not a sum of {most} product{'s'[: most != 1]} of a column and a row",
+        f"one of {op.taps[0]} x {op.taps[1]} that is not {what} of a column and a row",
         "for method='separable' one that is",
         "use method='direct' or 'fft'",
     )

@@ -100,6 +100,20 @@ def test_windows_one_after_another_reach_all_of_a_box_and_no_more(border, far):
             assert reached == set(range(start, start + size)), (size, start)
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("shape", [(6, 10), (1, 7), (5,)])
+def test_a_box_far_larger_than_the_image_has_seen_all_of_it(mode, shape, rng):
+    """Every ten pixels of it were one more pass: a size of 10,000 took seconds, and one of 2^70 had no end."""
+    image = rng.standard_normal(shape).astype("f4")
+    for size in (41, 300, 1001):
+        for origin in (0, size // 2 - 1, -(size // 2)):
+            how = {"mode": mode, "cval": 0.3, "origin": origin}
+            want = scipy.ndimage.maximum_filter(image, size, **how)
+            np.testing.assert_array_equal(fp.maximum_filter(image, size, device="cpu", **how), want)
+    largest = fp.maximum_filter(image, 2**70, mode=mode, cval=0.3, device="cpu")
+    np.testing.assert_array_equal(largest, np.full(shape, max(image.max(), 0.3 if mode == "constant" else -9)))
+
+
 def test_few_places_take_fewer_passes():
     def passes(shape, size, dtype="float32", device="cpu", **how):
         return len(rank_op(ArraySpec(shape, dtype), -1, Window(size, **how), Device(device))[0].stages)

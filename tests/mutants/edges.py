@@ -85,6 +85,13 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/api/_rank.py",
+        "2 * max(n, 1) + 1) for",
+        "max(n, 1) + 1) for",
+        ("tests/backend/test_large_windows.py::test_a_box_far_larger_than_the_image_has_seen_all_of_it",),
+        "a box ends before it has seen all of a reflected image",
+    ),
+    Mutant(
+        "footprint/api/_rank.py",
         'if border in ("reflect", "mirror"):',
         "if False:",
         ("tests/backend/test_large_windows.py::test_windows_that_lie_to_one_side_on_every_device_at_every_budget",),

@@ -57,6 +57,13 @@ def test_figures_that_cannot_be_written_leave_the_result(folder):
     assert (done.returncode, done.stderr) == (2, "footprint: standard output: could not be written (the disk is full).\n")
 
 
+def test_an_answer_that_a_closed_stream_takes_is_missed(folder):
+    """It was lost without a word."""
+    for words in (f"plan {CONVOLVE}", f"{CONVOLVE} -o new.npy --overwrite --json"):
+        done = footprint(folder, words, ">&-")
+        assert done.returncode == 2 and "footprint: standard output: could not be written (it is closed)" in done.stderr
+
+
 def test_a_plan_is_the_product_of_its_command(folder):
     """It went to standard error: `footprint plan ... > plan.txt` left an empty file."""
     done = footprint(folder, f"plan {CONVOLVE}")

@@ -349,6 +349,14 @@ main.entry()
     assert measured <= planned + (256 << 10)
 
 
+def test_a_map_of_another_shape_is_called_by_its_option(shell, folder):
+    """It was blamed on --background, which takes no map."""
+    np.save(folder / "other.npy", np.ones((5, 6), np.float32))
+    done = shell("sources", "field.fits", "-o", "mapped.ecsv", "--background-map", "other.npy")
+    (folder / "other.npy").unlink()
+    assert done.returncode == 2 and done.stderr.startswith("footprint: --background-map: got shape (5, 6)"), done.stderr
+
+
 @pytest.mark.parametrize(
     ("line", "told"),
     [

@@ -108,7 +108,7 @@ def shell(*words):
 
 def test_which_extension_was_searched_is_said(chips):
     """Of four chips one was searched, and neither the screen nor the catalogue said which."""
-    with pytest.warns(UserWarning, match=r"of 3 extensions with an image CCD1 is read; '.*ccds\.fits\[CCD2\]' is the next"):
+    with pytest.warns(UserWarning, match=r"only CCD1 of 3 extensions with an image is read; '.*ccds\.fits\[CCD2\]' is the next"):
         shell(chips / "ccds.fits", "-o", chips / "a.ecsv")
     assert fp.read_catalog(chips / "a.ecsv").meta["extension"] == "CCD1"
     with warnings.catch_warnings():
@@ -116,6 +116,19 @@ def test_which_extension_was_searched_is_said(chips):
         for name in ("ccds.fits[CCD2]", "one.fits"):
             result, _ = shell(chips / name, "-o", chips / "b.ecsv", "--overwrite")
             assert result.exit_code == 0 and "extension" not in fp.read_catalog(chips / "b.ecsv").meta
+
+
+@pytest.mark.parametrize("words", ["convolve IMAGE box:3", "filter median IMAGE --size 3"])
+def test_a_filtered_image_is_told_of_others_beside_it(chips, words):
+    """They were dropped without a word."""
+    line = words.replace("IMAGE", str(chips / "ccds.fits")).split()
+    with pytest.warns(UserWarning, match="only CCD1 of 3 extensions with an image is read"):
+        result = CliRunner().invoke(main, [*line, "-o", str(chips / "new.fits"), "--device", "cpu"])
+    assert result.exit_code == 0, result.output
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        line = words.replace("IMAGE", str(chips / "ccds.fits[CCD2]")).split()
+        assert CliRunner().invoke(main, [*line, "-o", str(chips / "b.fits"), "--device", "cpu"]).exit_code == 0
 
 
 def test_extensions_of_one_file_have_outputs_of_their_own(chips):

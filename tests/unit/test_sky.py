@@ -289,7 +289,7 @@ def test_where_nothing_can_be_found_is_told():
     image[30, 30] = 9
     for options in ({"background": "mesh", "box": 16}, {"min_area": 2}, {"noise": np.full_like(image, np.nan)}):
         table, told = found(image, **options)
-        assert len(table) == 0 and len(told) == 1 and "no noise above 0" in told[0] == table.meta["warnings"]
+        assert len(table) == 0 and len(told) == 1 and "the noise is not above 0" in told[0] == table.meta["warnings"]
 
 
 def test_squares_that_overflow_are_told(rng):
