@@ -126,7 +126,7 @@ def planned_lines(verb: str, shape: Any, dtype: str, make: Make, cval: Any, memo
 def branches(make: MakeSum, spec: ArraySpec, cval: Any, device: Device | None = None, here: bool = True) -> tuple[Op, Order]:
     """The operation, what is the same along both axes in one pass, and the order of axes in which both come last."""
     n_axes, dtype = len(spec.shape), spec.dtype
-    dims, outside = _dims(n_axes), number("cval", cval)
+    dims = _dims(n_axes)
     # Of no axes it is the image, as in scipy.ndimage.
     found: list[tuple[Taps, Taps]] = []
     sums = make(n_axes) or [([], 1.0)]
@@ -135,7 +135,7 @@ def branches(make: MakeSum, spec: ArraySpec, cval: Any, device: Device | None = 
         # Along one axis there is nothing to add.
         return operation(lambda _: [replace(alone[0], values=alone[0].values * by)], spec, cval, device, here)
     every = [w for some, _ in sums for w in some]
-    used = {w.axis for w in every}
+    used, outside = {w.axis for w in every}, _outside(cval, every)
     order = free_first(used, n_axes)
     turns = _long(every, spec, outside, device)
     if len(used) == len(AXES):
@@ -151,6 +151,12 @@ def branches(make: MakeSum, spec: ArraySpec, cval: Any, device: Device | None = 
         tall, wide = pair
         found.append((tall, replace(wide, weights=table(np.asarray(wide.weights) * factor, dtype))))
     return Branches(tuple(found), dims, first), order
+
+
+def _outside(cval: Any, every: list[Weights]) -> float:
+    """What lies beyond an image if any border is a constant; else no number is looked at."""
+    unused = isinstance(cval, int | float | np.integer | np.floating) and not any(one.border == "constant" for one in every)
+    return 0.0 if unused else number("cval", cval)
 
 
 def _long(every: list[Weights], spec: ArraySpec, outside: float, device: Device | None) -> Order:
@@ -218,9 +224,9 @@ def operation(make: Make, spec: ArraySpec, cval: Any, device: Device | None = No
     On a ``device`` that is a processor, what is long in any other direction than its last axis is turned.
     """
     n_axes = len(spec.shape)
-    dims, outside = _dims(n_axes), number("cval", cval)
+    dims = _dims(n_axes)
     some = make(n_axes) or [Weights(n_axes - 1, np.ones(1), 0, "nearest")]
-    used = {w.axis for w in some}
+    used, outside = {w.axis for w in some}, _outside(cval, some)
     colours = here and n_axes == 3 and 1 in used and 2 not in used and spec.shape[-1] <= _COLOURS
     turns = _long(some, spec, outside, device)
     order = turns or ((2, 0, 1) if colours else None)

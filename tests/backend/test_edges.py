@@ -180,3 +180,15 @@ def test_plans_are_the_verbs(name, words, options, rng):
     np.testing.assert_array_equal(verb(image, *words, memory=least[0], **how), verb(image, *words, **how))
     with pytest.raises(TypeError):
         plan((130, 70), *words, ">f4", **how)
+
+
+def test_a_number_that_no_border_asks_for_is_not_looked_at(rng):
+    """NaN was refused, as SciPy does not, and what float32 cannot hold was warned of."""
+    image = rng.standard_normal((6, 10)).astype("f4")
+    calls = ((fp.gaussian_filter, 1), (fp.laplace,), (fp.gaussian_laplace, 1), (fp.uniform_filter, 3), (fp.sobel,))
+    for verb, *args in calls:
+        for cval in (1e300, np.nan, np.float32(-np.inf)):
+            np.testing.assert_array_equal(verb(image, *args, cval=cval, device="cpu"), verb(image, *args, device="cpu"))
+        for cval in ("x", 1j, np.complex64(1)):
+            with pytest.raises(fp.ArgumentError, match="cval: got"):
+                verb(image, *args, cval=cval)

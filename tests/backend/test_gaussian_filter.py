@@ -231,7 +231,7 @@ BAD = {
     "sigmas": (lambda: fp.gaussian_filter(IMAGE, (1, 2, 3)), "sigma (1, 2, 3) 2"),
     "order": (lambda: fp.gaussian_filter(IMAGE, 1, 0.5), "order 0.5 whole"),
     "mode": (lambda: fp.gaussian_filter(IMAGE, 1, mode="odd"), "mode 'odd' mirror"),
-    "cval": (lambda: fp.gaussian_filter(IMAGE, 1, cval=np.nan), "cval nan finite"),
+    "cval": (lambda: fp.gaussian_filter(IMAGE, 1, mode="constant", cval=np.nan), "cval nan finite"),
     "size": (lambda: fp.uniform_filter(IMAGE, 0), "size 0 1"),
     "output": (lambda: fp.gaussian_filter(IMAGE, 1, output=np.zeros((6, 8), "u1")), "output uint8 float64"),
     "dimensions": (lambda: fp.gaussian_filter(IMAGE[None, None], 1), "input 4 1 to 3"),
