@@ -17,8 +17,8 @@ MUTANTS = [
     ),
     Mutant(
         _CONTRACT,
-        "return even + (SIDE - _results(taps, even)) % SIDE",
-        "return even",
+        "% EVEN + -results_of(taps) % SIDE",
+        "% EVEN",
         (_HERE + "lines_are_read_from_even_places_which_costs_no_results", _TRUE),
         "results that units leave out have weights",
     ),

@@ -45,17 +45,12 @@ def shift_of(taps: int) -> int:
 
     Where `results_of` is no multiple of `SIDE`, the results left out are those that a step's last numbers would be the first of.
     """
-    even = -(taps // 2) % EVEN
-    return even + (SIDE - _results(taps, even)) % SIDE
-
-
-def _results(taps: int, even: int) -> int:
-    return -(-(SIDE - 1 + taps + even) // COLUMNS) * COLUMNS
+    return -(taps // 2) % EVEN + -results_of(taps) % SIDE
 
 
 def results_of(taps: int) -> int:
     """Results that a step's numbers are in: whole `COLUMNS`."""
-    return _results(taps, -(taps // 2) % EVEN)
+    return -(-(SIDE - 1 + taps + -(taps // 2) % EVEN) // COLUMNS) * COLUMNS
 
 
 def steps_of(taps: int) -> int:
