@@ -76,6 +76,42 @@ def test_lists_tell_what_sorted_values_do(rng, kind):
         assert count == d.size and np.allclose(sums, [np.sum(d), np.sum(d * d)], 1e-10, 1e-12 * unit)
 
 
+@pytest.mark.parametrize("filter_size", [1, 3, 5])
+@pytest.mark.parametrize("kind", ["step", "edge", "corners", "rough"])
+def test_noise_stays_over_0_beside_steps(device, rng, kind, filter_size):
+    """Natural splines swung below 0 beside the steps, and lines went on below it beyond the outer centres."""
+    for shape, box, ratio in (((300, 400), 32, 20), ((97, 131), 16, 5), ((64, 300), 33, 10), ((130, 40), 32, 50)):
+        scale = np.ones(shape)
+        if kind == "step":
+            scale[:, shape[1] // 2 :] = ratio
+        elif kind == "edge":
+            ends = [(n - 1) // box * box for n in shape]
+            scale[:box], scale[ends[0] :], scale[:, :box], scale[:, ends[1] :] = (1 / ratio,) * 4
+        elif kind == "corners":
+            scale[-box:, -box:], scale[:box, :box] = 1 / ratio, ratio
+        else:
+            down, across = (np.repeat(np.exp(rng.normal(0, 1.5, n // box + 1)), box)[:n] for n in shape)
+            scale *= np.outer(down, across)
+        image = (rng.standard_normal(shape) * scale).astype("f4")
+        found, wanted = (
+            of[1] for of in (fp.background(image, box, filter_size=filter_size, device=device), reference(image, box, filter_size))
+        )
+        assert np.allclose(found, wanted, rtol=2e-3, atol=0) and found.min() > 0
+
+
+@pytest.mark.parametrize("ratio", [5, 20])
+def test_a_step_in_the_noise_hides_no_source_and_makes_few(device, rng, ratio):
+    """Of ten sources of 100 sigma beside a step of 20 times none was found, and 1095 of noise were; of 5 times 38."""
+    image = rng.standard_normal((1024, 1024)).astype("f4")
+    image[:, 512:] *= ratio
+    image[50:1000:100, 480] = 100
+    noise = fp.background(image, 64, device=device)[1]
+    assert noise[:, :512].min() > 0.85 and noise[:, 512 + 64 :].max() < 1.2 * ratio
+    found = fp.find_sources(image, 5, background="mesh", box=64, device=device)
+    places = set(zip(np.round(found["y"]).astype(int), np.round(found["x"]).astype(int)))
+    assert places >= {(y, 480) for y in range(50, 1000, 100)} and len(found) < 20
+
+
 def test_a_clip_that_leaves_little_of_a_wide_spread_keeps_its_digits(rng):
     """Of sums that hold what was clipped, little would be left to tell a small spread by."""
     image = rng.standard_cauchy((132, 330)).astype("f4")

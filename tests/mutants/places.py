@@ -99,7 +99,7 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/fit/on_mesh.py",
-        "return known and low > 1e-6 * high",
+        "return known and least > max(_SMALL * most, _LEAST)",
         "return known",
         _CELLS,
         "pixels without noise are fitted",

@@ -1,7 +1,8 @@
 """Noises over a background that a mesh tells, where anything may stand out: no map is made, and most pixels are only compared.
 
-Between four centres of cells both maps are bicubic, so that background plus some noises is, too, and lies over the least of its
-Bernstein coefficients. A pixel under that does not stand out; most stretches of a row have no other.
+Between four centres of cells the background is bicubic, and the noise no less than a bicubic, so that background plus some noises
+lies over the least of the Bernstein coefficients of both. A pixel under that does not stand out; most stretches of a row have no
+other.
 """
 
 from __future__ import annotations
@@ -139,7 +140,7 @@ def _tell(row, smooth, y, size, near, known, parts, maps, values, ranks):
         cell, stop = cell_of(begin, size, n), min(cell_of(end - 1, size, n) + 2, n)
         for k in range(2):
             knots(smooth, 4 * k, at, cell, stop, a, bend)
-            line(a, bend, cell, n, size, begin, end, parts, spread if k else level, begin)
+            line(a, bend, cell, n, size, begin, end, parts, spread if k else level, begin, k > 0)
         over_level(row, begin, end, level, spread, values, ranks)
 
 
@@ -182,7 +183,7 @@ def _at(smooth, k, y, x, size, known, parts, out):
     n = smooth.shape[2]
     cell = cell_of(x, size, n)
     knots(smooth, k, place(y, size, smooth.shape[1]), cell, min(cell + 2, n), known[0], known[1])
-    line(known[0], known[1], cell, n, size, x, x + 1, parts, out, 0)
+    line(known[0], known[1], cell, n, size, x, x + 1, parts, out, 0, k > 0)
     return out[0]
 
 

@@ -12,27 +12,19 @@ from footprint.kernels.fit.contract import radius_of
 from footprint.kernels.fit.windows import ask_ahead, opened, window
 from footprint.kernels.mesh.lines import cell_of, knots, lay_parts, line, place
 
-# Of a unit of bend, what a spline is off the line between two cells by, at most, on both sides together; how far in cells it may
-# go on beyond the last centre.
-_BULGE, _BEYOND = 0.13, 0.5
+# Noise of cells that is this small beside others', or at all, may be rounded to 0.
+_SMALL, _LEAST = 1e-6, 1e-36
 
 
 @njit(cache=True, nogil=True)
 def _noisy(smooth, v, w, u, t):
-    """Whether the noise is surely over 0 between cells from (v, u) up to (w, t), by their extremes and those of their bends."""
-    least, most, down, across, both, known = np.inf, -np.inf, 0.0, 0.0, 0.0, True
+    """Whether the noise is surely over 0 between cells from (v, u) up to (w, t): it is where that of all of them is."""
+    least, most, known = np.inf, -np.inf, True
     for y in range(v, w):
         for x in range(u, t):
             noise = smooth[4, y, x]
             least, most, known = min(least, noise), max(most, noise), known and math.isfinite(noise)
-            down, across = max(down, abs(smooth[5, y, x])), max(across, abs(smooth[6, y, x]))
-            both = max(both, abs(smooth[7, y, x]))
-    # Bends along x go on beyond the last centres, too.
-    bulge = _BULGE * (down + 2 * (across + _BULGE * both))
-    low, high = least - bulge, most + bulge
-    for _ in range(2):
-        low, high = low - _BEYOND * (high - low), high + _BEYOND * (high - low)
-    return known and low > 1e-6 * high
+    return known and least > max(_SMALL * most, _LEAST)
 
 
 @njit(cache=True, nogil=True)
@@ -68,10 +60,10 @@ def _stamp_on_mesh(block, smooth, boxes, n, stamps, radius, first, size, known, 
             for y in range(low, high):
                 at = place(y, size, down)
                 knots(smooth, 0, at, cell, stop, a, bend)
-                line(a, bend, cell, cells, size, begin, end, parts, level, 0)
+                line(a, bend, cell, cells, size, begin, end, parts, level, 0, False)
                 if not sure:
                     knots(smooth, 4, at, cell, stop, a, bend)
-                    line(a, bend, cell, cells, size, begin, end, parts, spread, 0)
+                    line(a, bend, cell, cells, size, begin, end, parts, spread, 0, True)
                 _over(block, y - first, begin, end - begin, level, spread, sure, stamps, k, (y - y0) * side + begin - x0)
 
 

@@ -15,6 +15,11 @@ of those along y, all as of natural splines.
 ``launch("mesh.paint", smooth, map, first=, size=, which=)``: the bicubic spline of background (``which`` 0) or noise (1) at every
 pixel of rows from ``first`` on, linear beyond the centres of the outer cells.
 
+The noise is over 0 wherever its cells' is, as a natural spline is not beside a step. Its second derivatives, of cells as of what
+they come to at a row, are no more than ``BEND`` times itself: so along each axis no less than two thirds is left of a line between
+two cells. Beyond the outer centres, and where a table is turned about its end, the cell further within counts for no more than
+``OUTER`` times the outer one: three quarters are left of that at half a cell, and half at a whole one.
+
 ``launch("mesh.level", stats, map)``: the background that a clip left, at every pixel.
 """
 
@@ -26,6 +31,8 @@ from footprint.spec import ArraySpec, Limits
 FEW, TURNS = 64, 50
 # From here on a value would take the digits of what is told from it.
 HUGE = 1e30
+# See above; what noise of ordinary images scatters from cell to cell does not bend it by half as much.
+BEND, OUTER = 2.0, 1.5
 # On the CPU, values that tell where a cell's lie, and values that are looked at at once.
 SAMPLE, AT_ONCE = 64, 64
 

@@ -9,7 +9,7 @@ from numba import prange
 
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import await_rows
-from footprint.kernels.mesh.contract import AT_ONCE, FEW, HUGE, TURNS
+from footprint.kernels.mesh.contract import AT_ONCE, BEND, FEW, HUGE, OUTER, TURNS
 from footprint.kernels.mesh.lines import knots, lay_parts, line, place
 from footprint.kernels.mesh.near import (
     FAR,
@@ -234,26 +234,32 @@ def _turned(i, n):
 
 
 @njit(cache=True, nogil=True)
-def _at(filled, y, x):
+def _on(here, there, noise):
+    """As far beyond an end as ``there`` lies within; noise stays over 0."""
+    return 2 * here - (min(there, OUTER * here) if noise else there)
+
+
+@njit(cache=True, nogil=True)
+def _at(filled, y, x, noise):
     """A cell, beyond the ends by the table turned about its end, so that a slope goes on."""
     v, w = _turned(y, filled.shape[0])
     u, t = _turned(x, filled.shape[1])
     beyond_y, beyond_x = v != y, u != x
-    here = 2 * filled[v, u] - filled[v, t] if beyond_x else filled[v, u]
+    here = _on(filled[v, u], filled[v, t], noise) if beyond_x else filled[v, u]
     if beyond_y:
-        here = 2 * here - (2 * filled[w, u] - filled[w, t] if beyond_x else filled[w, u])
+        here = _on(here, _on(filled[w, u], filled[w, t], noise) if beyond_x else filled[w, u], noise)
     return here
 
 
 @njit(cache=True, nogil=True)
-def _filter(filled, width, out, values):
+def _filter(filled, width, out, values, noise):
     reach = width // 2
     for y in range(out.shape[0]):
         for x in range(out.shape[1]):
             n = 0
             for v in range(y - reach, y + reach + 1):
                 for u in range(x - reach, x + reach + 1):
-                    values[n] = _at(filled, v, u)
+                    values[n] = _at(filled, v, u, noise)
                     n += 1
             out[y, x] = _middle(values, n)
 
@@ -273,15 +279,26 @@ def _curve(a, bend, work):
 
 
 @njit(cache=True, nogil=True)
+def _held(a, bend):
+    """A noise bends up by a share of itself at most."""
+    for y in range(a.shape[0]):
+        for x in range(a.shape[1]):
+            bend[y, x] = min(bend[y, x], BEND * a[y, x])
+
+
+@njit(cache=True, nogil=True)
 def _smooth(cells, smooth, values, filled, width):
     for k in range(2):
         _fill(cells[k], filled, values)
-        _filter(filled, width, smooth[4 * k], values)
+        _filter(filled, width, smooth[4 * k], values, k == 1)
         for x in range(cells.shape[2]):
             _curve(smooth[4 * k, :, x], smooth[4 * k + 1, :, x], values)
+        if k == 1:
+            _held(smooth[4], smooth[5])
         for part in range(2):
             for y in range(cells.shape[1]):
                 _curve(smooth[4 * k + part, y], smooth[4 * k + 2 + part, y], values)
+    _held(smooth[4], smooth[6])
 
 
 def smooth(cells, smooth, values, filled, *, width) -> None:
@@ -297,7 +314,7 @@ def _paint(smooth, k, out, first, size, rows, parts):
         a, bend = rows[t, 0], rows[t, 1]
         for r in range(out.shape[0] * t // threads, out.shape[0] * (t + 1) // threads):
             knots(smooth, k, place(first + r, size, ny), 0, nx, a, bend)
-            line(a, bend, 0, nx, size, 0, out.shape[1], parts, out[r], 0)
+            line(a, bend, 0, nx, size, 0, out.shape[1], parts, out[r], 0, k > 0)
 
 
 def paint(smooth, out, rows, parts, *, first, size, which) -> None:

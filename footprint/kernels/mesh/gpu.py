@@ -8,7 +8,7 @@ import numpy as np
 
 from footprint.kernels.common.launch import A, Argument, Defines, Launch, Program, W
 from footprint.kernels.common.load import c_type
-from footprint.kernels.mesh.contract import FEW, HUGE, TURNS
+from footprint.kernels.mesh.contract import BEND, FEW, HUGE, OUTER, TURNS
 from footprint.kernels.threshold.gpu import groups_for
 from footprint.spec import ArraySpec, Limits
 
@@ -22,7 +22,8 @@ STRETCH, ROWS, BESIDE = 1024, 16, 64
 
 def _defines(kind: str, rows: int = ROWS) -> Defines:
     """Of all but the cells."""
-    return ("T", kind), ("STRETCH", STRETCH), ("ROWS", rows), ("BESIDE", rows * BESIDE if rows > 1 else STRETCH + 3)
+    beside = rows * BESIDE if rows > 1 else STRETCH + 3
+    return ("T", kind), ("STRETCH", STRETCH), ("ROWS", rows), ("BESIDE", beside), ("BEND", BEND), ("OUTER", OUTER)
 
 
 def cells_program(

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from footprint.kernels.common.jit import njit
+from footprint.kernels.mesh.contract import BEND, OUTER
 
 
 @njit(cache=True, nogil=True)
@@ -24,12 +25,23 @@ def place(i, size, n):
 def knots(smooth, k, at, first, last, a, bend):
     """Values and second derivatives along a row whose `place` is known, at the cells from ``first`` up to ``last``.
 
-    ``k``: where the map begins in ``smooth``.
+    ``k``: where the map begins in ``smooth``; that of the noise stays over 0, see `footprint.kernels.mesh.contract`.
     """
     c, d, g, f, low, high = at
     for x in range(first, last):
-        a[x - first] = g * smooth[k, c, x] + f * smooth[k, d, x] + low * smooth[k + 1, c, x] + high * smooth[k + 1, d, x]
+        here, there = smooth[k, c, x], smooth[k, d, x]
+        if k:
+            here, there = _seen(here, there, f)
+        a[x - first] = g * here + f * there + low * smooth[k + 1, c, x] + high * smooth[k + 1, d, x]
         bend[x - first] = g * smooth[k + 2, c, x] + f * smooth[k + 2, d, x] + low * smooth[k + 3, c, x] + high * smooth[k + 3, d, x]
+        if k:
+            bend[x - first] = min(bend[x - first], BEND * a[x - first])
+
+
+@njit(cache=True, nogil=True)
+def _seen(here, there, f):
+    """The noise of two cells, of which the further counts for little beyond the nearer; ``f``: how far from the first, in cells."""
+    return min(here, OUTER * there) if f > 1 else here, min(there, OUTER * here) if f < 0 else there
 
 
 @njit(cache=True, nogil=True)
@@ -62,10 +74,11 @@ def _stretch(out, to, many, parts, first, c0, c1, c2, c3):
 
 
 @njit(cache=True, nogil=True)
-def line(a, bend, known, n, size, begin, end, parts, out, to):
+def line(a, bend, known, n, size, begin, end, parts, out, to, noise):
     """Pixels from ``begin`` to ``end`` of a row of a spline, which is linear before the first of ``n`` centres and after the last.
 
     ``a`` and ``bend`` are `knots` from cell ``known`` on; ``parts`` as `lay_parts` lays them; ``out`` receives them from ``to`` on.
+    ``noise``: whether that is what it tells.
     """
     if n == 1:
         out[to : to + end - begin] = a[0]
@@ -76,7 +89,8 @@ def line(a, bend, known, n, size, begin, end, parts, out, to):
         i, start, last = k - known, size * k + beyond, k == n - 2
         if x < start:
             stop = min(start, end)
-            _stretch(out, to + x, stop - x, parts, x - size * k, a[i], a[i + 1] - a[i], 0.0, 0.0)
+            there = min(a[i + 1], OUTER * a[i]) if noise else a[i + 1]
+            _stretch(out, to + x, stop - x, parts, x - size * k, a[i], there - a[i], 0.0, 0.0)
             x = stop
         stop = min(start + size, end)
         if x < stop:
@@ -84,6 +98,7 @@ def line(a, bend, known, n, size, begin, end, parts, out, to):
             _stretch(out, to + x, stop - x, parts, x - size * k, a[i], c1, bend[i] / 2, (bend[i + 1] - bend[i]) / 6)
             x = stop
         if last and x < end:
-            _stretch(out, to + x, end - x, parts, x - size * k, a[i], a[i + 1] - a[i], 0.0, 0.0)
+            here = min(a[i], OUTER * a[i + 1]) if noise else a[i]
+            _stretch(out, to + x, end - x, parts, x - size * k, here, a[i + 1] - here, 0.0, 0.0)
             x = end
         k += 1
