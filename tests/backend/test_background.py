@@ -80,7 +80,13 @@ def test_lists_tell_what_sorted_values_do(rng, kind):
 @pytest.mark.parametrize("kind", ["step", "edge", "corners", "rough"])
 def test_noise_stays_over_0_beside_steps(device, rng, kind, filter_size):
     """Natural splines swung below 0 beside the steps, and lines went on below it beyond the outer centres."""
-    for shape, box, ratio in (((300, 400), 32, 20), ((97, 131), 16, 5), ((64, 300), 33, 10), ((130, 40), 32, 50)):
+    for shape, box, ratio in (
+        ((300, 400), 32, 20),
+        ((97, 131), 16, 5),
+        ((64, 300), 33, 10),
+        ((130, 40), 32, 50),
+        ((96, 160), 32, 9),
+    ):
         scale = np.ones(shape)
         if kind == "step":
             scale[:, shape[1] // 2 :] = ratio

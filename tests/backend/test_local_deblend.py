@@ -87,6 +87,9 @@ def test_what_is_told_from_the_cells_is_what_maps_of_them_tell(shape, dtype, box
     image = (sky(320, 400)[0][: shape[0], : shape[1]] + np.linspace(0, 9, shape[1])).astype(dtype)
     image[:, shape[1] // 2 :] *= 40
     image[: shape[0] // 2, : 3 * box] = 7
+    # A source beside pixels without noise, which its window has, too.
+    y, x = box * (shape[0] // 2 // box) - box // 2 + 1, box + box // 2
+    image[y : y + 3, x : x + 3] = 60
     image[10:30, 5:15], image[0, 0], image[40, 20] = np.nan, np.inf, -np.inf
     for lifted in (image, image + np.dtype(dtype).type(1000)):
         maps = equal(lifted, box, options)
