@@ -5,7 +5,27 @@ from tests.mutants import Mutant
 _HAIR = ("tests/backend/test_local_deblend.py::test_what_stands_out_by_a_hair_is_not_passed_over",)
 _CELLS = ("tests/backend/test_local_deblend.py::test_what_is_told_from_the_cells_is_what_maps_of_them_tell",)
 
+STEPS = ("tests/backend/test_background.py::test_noise_stays_over_0_beside_steps",)
+MESH = "footprint/kernels/mesh/cpu.py"
+
 MUTANTS = [
+    Mutant(
+        "footprint/kernels/mesh/lines.py", "min(bend[x - first], BEND * a[x - first])", "bend[x - first]", STEPS, "noise swings"
+    ),
+    Mutant(
+        "footprint/kernels/mesh/lines.py",
+        "here, there = _seen(here, there, f)",
+        "pass",
+        STEPS,
+        "noise falls on beyond the last rows",
+    ),
+    Mutant("footprint/kernels/mesh/lines.py", "if noise else a[i]\n", "if False else a[i]\n", STEPS, "and beyond the last columns"),
+    Mutant(MESH, "_held(smooth[4], smooth[5])", "pass", STEPS, "the noise swings along y"),
+    Mutant(MESH, "min(there, OUTER * here) if noise else there", "there", STEPS, "what a noise is turned to is not over 0"),
+    Mutant(
+        "footprint/kernels/mesh/mesh.knl", "which ? HELD(bend, values[i]) : bend", "bend", STEPS, "noise swings on a GPU", "opencl"
+    ),
+    Mutant("footprint/kernels/mesh/mesh.knl", "if (from == 4)", "if (from < 0)", STEPS, "noise swings along y on a GPU", "opencl"),
     Mutant(
         "footprint/ops/fbp.py",
         "if its.smallest >= error.smallest:",

@@ -11,7 +11,6 @@ APART = ("tests/backend/test_local_deblend.py::test_equals_the_sorted_list_of_pi
 SQUEEZE = "footprint/kernels/find_sources/squeeze.py"
 AGAIN = ("tests/backend/test_squeezed.py::test_rows_are_used_again",)
 CELLS = ("tests/backend/test_background.py::test_lists_tell_what_sorted_values_do",)
-STEPS = ("tests/backend/test_background.py::test_noise_stays_over_0_beside_steps",)
 MAPS = ("tests/backend/test_background.py::test_equals_the_reference",)
 SQUARES = ("tests/backend/test_held.py::test_equals_linear_least_squares",)
 OTHERS = ("tests/backend/test_held.py::test_found_on_one_and_measured_on_others",)
@@ -90,23 +89,6 @@ MUTANTS = [
     Mutant(
         "footprint/kernels/mesh/lines.py", "c1, bend[i] / 2, (", "c1, bend[i] / 3, (", MAPS, "a spline that does not bend enough"
     ),
-    Mutant(
-        "footprint/kernels/mesh/lines.py", "min(bend[x - first], BEND * a[x - first])", "bend[x - first]", STEPS, "noise swings"
-    ),
-    Mutant(
-        "footprint/kernels/mesh/lines.py",
-        "here, there = _seen(here, there, f)",
-        "pass",
-        STEPS,
-        "noise falls on beyond the last rows",
-    ),
-    Mutant("footprint/kernels/mesh/lines.py", "if noise else a[i]\n", "if False else a[i]\n", STEPS, "and beyond the last columns"),
-    Mutant(MESH, "_held(smooth[4], smooth[5])", "pass", STEPS, "the noise swings along y"),
-    Mutant(MESH, "min(there, OUTER * here) if noise else there", "there", STEPS, "what a noise is turned to is not over 0"),
-    Mutant(
-        "footprint/kernels/mesh/mesh.knl", "which ? HELD(bend, values[i]) : bend", "bend", STEPS, "noise swings on a GPU", "opencl"
-    ),
-    Mutant("footprint/kernels/mesh/mesh.knl", "if (from == 4)", "if (from < 0)", STEPS, "noise swings along y on a GPU", "opencl"),
     Mutant(MESH, "_curve(smooth[4 * k + part, y]", "_curve(smooth[4 * k, y]", MAPS, "what bends along y is straight along x"),
     Mutant(
         "footprint/api/_search.py",
