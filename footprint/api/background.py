@@ -42,7 +42,7 @@ def background(
     light, a normal distribution truncated one standard deviation above the background is then fitted to the values below that
     (``robust``), so that a crowd of sources raises neither map much. Cells with data in less than 30 % of their pixels take the
     values of those around them. If the beam is known, the noise is corrected for being too low in cells of few beams: by 2.2 times
-    the beam's area over the cell's.
+    the beam's area over the cell's. Beside a step the noise stays above 0, where natural splines would swing below it.
 
     Parameters
     ----------

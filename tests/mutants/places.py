@@ -4,28 +4,30 @@ from tests.mutants import Mutant
 
 _HAIR = ("tests/backend/test_local_deblend.py::test_what_stands_out_by_a_hair_is_not_passed_over",)
 _CELLS = ("tests/backend/test_local_deblend.py::test_what_is_told_from_the_cells_is_what_maps_of_them_tell",)
-
-STEPS = ("tests/backend/test_background.py::test_noise_stays_over_0_beside_steps",)
-MESH = "footprint/kernels/mesh/cpu.py"
+_STEPS = ("tests/backend/test_background.py::test_noise_stays_over_0_beside_steps",)
+_MESH, _LINES = "footprint/kernels/mesh/cpu.py", "footprint/kernels/mesh/lines.py"
 
 MUTANTS = [
+    Mutant(_LINES, "min(bend[x - first], BEND * a[x - first])", "bend[x - first]", _STEPS, "noise swings"),
     Mutant(
-        "footprint/kernels/mesh/lines.py", "min(bend[x - first], BEND * a[x - first])", "bend[x - first]", STEPS, "noise swings"
-    ),
-    Mutant(
-        "footprint/kernels/mesh/lines.py",
-        "here, there = _seen(here, there, f)",
-        "pass",
-        STEPS,
+        _LINES,
+        "k > 0 and f < 0, k > 0 and f > 1",
+        "False, False",
+        _STEPS,
         "noise falls on beyond the last rows",
     ),
-    Mutant("footprint/kernels/mesh/lines.py", "if noise else a[i]\n", "if False else a[i]\n", STEPS, "and beyond the last columns"),
-    Mutant(MESH, "_held(smooth[4], smooth[5])", "pass", STEPS, "the noise swings along y"),
-    Mutant(MESH, "min(there, OUTER * here) if noise else there", "there", STEPS, "what a noise is turned to is not over 0"),
+    Mutant(_LINES, "here = seen(a[i], a[i + 1], noise)", "here = a[i]", _STEPS, "and beyond the last columns"),
+    Mutant(_MESH, "_held(smooth[4], smooth[5])", "pass", _STEPS, "the noise swings along y"),
+    Mutant(_MESH, "2 * here - seen(there, here, noise)", "2 * here - there", _STEPS, "what a noise is turned to is not over 0"),
     Mutant(
-        "footprint/kernels/mesh/mesh.knl", "which ? HELD(bend, values[i]) : bend", "bend", STEPS, "noise swings on a GPU", "opencl"
+        "footprint/kernels/mesh/mesh.knl",
+        "which ? AT_MOST(bend, BEND * values[i]) : bend",
+        "bend",
+        _STEPS,
+        "noise swings on a GPU",
+        "opencl",
     ),
-    Mutant("footprint/kernels/mesh/mesh.knl", "if (from == 4)", "if (from < 0)", STEPS, "noise swings along y on a GPU", "opencl"),
+    Mutant("footprint/kernels/mesh/mesh.knl", "if (from == 4)", "if (from < 0)", _STEPS, "noise swings along y on a GPU", "opencl"),
     Mutant(
         "footprint/ops/fbp.py",
         "if its.smallest >= error.smallest:",

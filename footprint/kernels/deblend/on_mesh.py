@@ -13,7 +13,7 @@ from numba import prange
 from footprint.kernels.common.jit import njit
 from footprint.kernels.deblend.contract import AT_ONCE
 from footprint.kernels.find_sources.contract import LEVEL, PIXELS, SPREAD, X_PEAK, Y_PEAK
-from footprint.kernels.mesh.lines import ahead, cell_of, knots, lay_parts, line, place
+from footprint.kernels.mesh.lines import ahead, lay_parts, paint_row, place
 
 # What rounding may make of both maps and of a pixel over them, in terms of all that they are made of.
 _ROUNDED = 4e-6
@@ -126,7 +126,7 @@ def _tell(row, smooth, y, size, near, known, parts, maps, values, ranks):
     """What pixels of a row are over the mesh, in the stretches that are wanted; 0 elsewhere."""
     # No views of arrays in the loop: threads would wait for each other to count them.
     a, bend, level, spread = known[0], known[1], maps[0], maps[1]
-    s, n, at = 0, smooth.shape[2], place(y, size, smooth.shape[1])
+    s, at = 0, place(y, size, smooth.shape[1])
     while s < near.size:
         start = s
         s += 1
@@ -137,10 +137,8 @@ def _tell(row, smooth, y, size, near, known, parts, maps, values, ranks):
             for x in range(np.uint64(begin), np.uint64(end)):
                 ranks[x] = 0
             continue
-        cell, stop = cell_of(begin, size, n), min(cell_of(end - 1, size, n) + 2, n)
-        for k in range(2):
-            knots(smooth, 4 * k, at, cell, stop, a, bend)
-            line(a, bend, cell, n, size, begin, end, parts, spread if k else level, begin, k > 0)
+        paint_row(smooth, 0, at, size, begin, end, parts, a, bend, level, begin)
+        paint_row(smooth, 4, at, size, begin, end, parts, a, bend, spread, begin)
         over_level(row, begin, end, level, spread, values, ranks)
 
 
@@ -180,10 +178,7 @@ def told_on_mesh(block, smooth, ranks, values, known, bounds, parts, maps, flags
 @njit(cache=True, nogil=True)
 def _at(smooth, k, y, x, size, known, parts, out):
     """A map at a pixel."""
-    n = smooth.shape[2]
-    cell = cell_of(x, size, n)
-    knots(smooth, k, place(y, size, smooth.shape[1]), cell, min(cell + 2, n), known[0], known[1])
-    line(known[0], known[1], cell, n, size, x, x + 1, parts, out, 0, k > 0)
+    paint_row(smooth, k, place(y, size, smooth.shape[1]), size, x, x + 1, parts, known[0], known[1], out, 0)
     return out[0]
 
 

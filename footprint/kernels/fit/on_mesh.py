@@ -10,7 +10,7 @@ from numba import prange
 from footprint.kernels.common.jit import njit
 from footprint.kernels.fit.contract import radius_of
 from footprint.kernels.fit.windows import ask_ahead, opened, window
-from footprint.kernels.mesh.lines import cell_of, knots, lay_parts, line, place
+from footprint.kernels.mesh.lines import cell_of, lay_parts, paint_row, place
 
 # Noise of cells that is this small beside others', or at all, may be rounded to 0.
 _SMALL, _LEAST = 1e-6, 1e-36
@@ -59,11 +59,9 @@ def _stamp_on_mesh(block, smooth, boxes, n, stamps, radius, first, size, known, 
             sure = _noisy(smooth, cell_of(low, size, down), min(cell_of(high - 1, size, down) + 2, down), cell, stop)
             for y in range(low, high):
                 at = place(y, size, down)
-                knots(smooth, 0, at, cell, stop, a, bend)
-                line(a, bend, cell, cells, size, begin, end, parts, level, 0, False)
+                paint_row(smooth, 0, at, size, begin, end, parts, a, bend, level, 0)
                 if not sure:
-                    knots(smooth, 4, at, cell, stop, a, bend)
-                    line(a, bend, cell, cells, size, begin, end, parts, spread, 0, True)
+                    paint_row(smooth, 4, at, size, begin, end, parts, a, bend, spread, 0)
                 _over(block, y - first, begin, end - begin, level, spread, sure, stamps, k, (y - y0) * side + begin - x0)
 
 

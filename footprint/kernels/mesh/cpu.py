@@ -9,8 +9,8 @@ from numba import prange
 
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import await_rows
-from footprint.kernels.mesh.contract import AT_ONCE, BEND, FEW, HUGE, OUTER, TURNS
-from footprint.kernels.mesh.lines import knots, lay_parts, line, place
+from footprint.kernels.mesh.contract import AT_ONCE, BEND, FEW, HUGE, TURNS
+from footprint.kernels.mesh.lines import lay_parts, paint_row, place, seen
 from footprint.kernels.mesh.near import (
     FAR,
     REACH,
@@ -236,7 +236,7 @@ def _turned(i, n):
 @njit(cache=True, nogil=True)
 def _on(here, there, noise):
     """As far beyond an end as ``there`` lies within; noise stays over 0."""
-    return 2 * here - (min(there, OUTER * here) if noise else there)
+    return 2 * here - seen(there, here, noise)
 
 
 @njit(cache=True, nogil=True)
@@ -308,13 +308,12 @@ def smooth(cells, smooth, values, filled, *, width) -> None:
 
 @njit(cache=True, parallel=True, nogil=True)
 def _paint(smooth, k, out, first, size, rows, parts):
-    ny, nx, threads = smooth.shape[1], smooth.shape[2], rows.shape[0]
+    ny, threads = smooth.shape[1], rows.shape[0]
     lay_parts(parts, size)
     for t in prange(threads):
         a, bend = rows[t, 0], rows[t, 1]
         for r in range(out.shape[0] * t // threads, out.shape[0] * (t + 1) // threads):
-            knots(smooth, k, place(first + r, size, ny), 0, nx, a, bend)
-            line(a, bend, 0, nx, size, 0, out.shape[1], parts, out[r], 0, k > 0)
+            paint_row(smooth, k, place(first + r, size, ny), size, 0, out.shape[1], parts, a, bend, out[r], 0)
 
 
 def paint(smooth, out, rows, parts, *, first, size, which) -> None:

@@ -22,26 +22,23 @@ def place(i, size, n):
 
 
 @njit(cache=True, nogil=True)
-def knots(smooth, k, at, first, last, a, bend):
-    """Values and second derivatives along a row whose `place` is known, at the cells from ``first`` up to ``last``.
-
-    ``k``: where the map begins in ``smooth``; that of the noise stays over 0, see `footprint.kernels.mesh.contract`.
-    """
-    c, d, g, f, low, high = at
-    for x in range(first, last):
-        here, there = smooth[k, c, x], smooth[k, d, x]
-        if k:
-            here, there = _seen(here, there, f)
-        a[x - first] = g * here + f * there + low * smooth[k + 1, c, x] + high * smooth[k + 1, d, x]
-        bend[x - first] = g * smooth[k + 2, c, x] + f * smooth[k + 2, d, x] + low * smooth[k + 3, c, x] + high * smooth[k + 3, d, x]
-        if k:
-            bend[x - first] = min(bend[x - first], BEND * a[x - first])
+def seen(cell, outer, is_bounded):
+    """What a cell counts for where it is seen from beyond the outer one: of a noise little, see the contract."""
+    return min(cell, OUTER * outer) if is_bounded else cell
 
 
 @njit(cache=True, nogil=True)
-def _seen(here, there, f):
-    """The noise of two cells, of which the further counts for little beyond the nearer; ``f``: how far from the first, in cells."""
-    return min(here, OUTER * there) if f > 1 else here, min(there, OUTER * here) if f < 0 else there
+def _knots(smooth, k, at, first, last, a, bend):
+    """Values and second derivatives along a row whose `place` is known, at the cells from ``first`` up to ``last``."""
+    c, d, g, f, low, high = at
+    before, after = k > 0 and f < 0, k > 0 and f > 1
+    for x in range(first, last):
+        here, there = smooth[k, c, x], smooth[k, d, x]
+        value = g * seen(here, there, after) + f * seen(there, here, before)
+        a[x - first] = value + low * smooth[k + 1, c, x] + high * smooth[k + 1, d, x]
+        bend[x - first] = g * smooth[k + 2, c, x] + f * smooth[k + 2, d, x] + low * smooth[k + 3, c, x] + high * smooth[k + 3, d, x]
+        if k:
+            bend[x - first] = min(bend[x - first], BEND * a[x - first])
 
 
 @njit(cache=True, nogil=True)
@@ -59,7 +56,7 @@ def ahead(size):
 
 @njit(cache=True, nogil=True)
 def cell_of(x, size, n):
-    """The cell whose centre is at or before a pixel, as `knots` has them, but never the last of several."""
+    """The cell whose centre is at or before a pixel, as `place` has it, but never the last of several."""
     return min(max((x - ahead(size)) // size, 0), max(n - 2, 0))
 
 
@@ -74,11 +71,11 @@ def _stretch(out, to, many, parts, first, c0, c1, c2, c3):
 
 
 @njit(cache=True, nogil=True)
-def line(a, bend, known, n, size, begin, end, parts, out, to, noise):
+def _line(a, bend, known, n, size, begin, end, parts, out, to, noise):
     """Pixels from ``begin`` to ``end`` of a row of a spline, which is linear before the first of ``n`` centres and after the last.
 
-    ``a`` and ``bend`` are `knots` from cell ``known`` on; ``parts`` as `lay_parts` lays them; ``out`` receives them from ``to`` on.
-    ``noise``: whether that is what it tells.
+    ``a`` and ``bend`` are `_knots` from cell ``known`` on; ``parts`` as `lay_parts` lays them; ``out`` has them from ``to`` on.
+    ``noise``: whether they are that.
     """
     if n == 1:
         out[to : to + end - begin] = a[0]
@@ -89,7 +86,7 @@ def line(a, bend, known, n, size, begin, end, parts, out, to, noise):
         i, start, last = k - known, size * k + beyond, k == n - 2
         if x < start:
             stop = min(start, end)
-            there = min(a[i + 1], OUTER * a[i]) if noise else a[i + 1]
+            there = seen(a[i + 1], a[i], noise)
             _stretch(out, to + x, stop - x, parts, x - size * k, a[i], there - a[i], 0.0, 0.0)
             x = stop
         stop = min(start + size, end)
@@ -98,7 +95,19 @@ def line(a, bend, known, n, size, begin, end, parts, out, to, noise):
             _stretch(out, to + x, stop - x, parts, x - size * k, a[i], c1, bend[i] / 2, (bend[i + 1] - bend[i]) / 6)
             x = stop
         if last and x < end:
-            here = min(a[i], OUTER * a[i + 1]) if noise else a[i]
+            here = seen(a[i], a[i + 1], noise)
             _stretch(out, to + x, end - x, parts, x - size * k, here, a[i + 1] - here, 0.0, 0.0)
             x = end
         k += 1
+
+
+@njit(cache=True, nogil=True)
+def paint_row(smooth, k, at, size, begin, end, parts, a, bend, out, to):
+    """Pixels from ``begin`` to ``end`` of a row whose `place` is known, of the map that begins at ``k``; see `_line` for the rest.
+
+    ``a`` and ``bend`` have room for a row of cells.
+    """
+    n = smooth.shape[2]
+    cell = cell_of(begin, size, n)
+    _knots(smooth, k, at, cell, min(cell_of(end - 1, size, n) + 2, n), a, bend)
+    _line(a, bend, cell, n, size, begin, end, parts, out, to, k > 0)
