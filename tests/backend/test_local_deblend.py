@@ -77,6 +77,7 @@ def test_labels_take_the_place_of_basins():
     [
         ((150, 217), "f4", 16, {}),
         ((130, 129), "f4", 64, {"flood": 2.0, "connectivity": 8}),
+        ((90, 33), "f4", 32, {"flood": 3.0, "deblend": False}),
         ((90, 63), "f4", 32, {"flood": 1.5, "deblend": False}),
         ((64, 300), "f8", 23, {"flood": 3.0}),
     ],
@@ -85,10 +86,11 @@ def test_labels_take_the_place_of_basins():
 def test_what_is_told_from_the_cells_is_what_maps_of_them_tell(shape, dtype, box, options):
     """The very bits: beside high steps, where pixels are alike and have no noise, with holes, infinities, a level far from 0."""
     image = (sky(320, 400)[0][: shape[0], : shape[1]] + np.linspace(0, 9, shape[1])).astype(dtype)
-    image[:, shape[1] // 2 :] *= 40
-    image[: shape[0] // 2, : 3 * box] = 7
+    image[:, max(shape[1] // 2, box) :] *= 40
+    alike = shape[0] // 2 // box * box
+    image[:alike, : 3 * box] = 7
     # A source beside pixels without noise, which its window has, too.
-    y, x = box * (shape[0] // 2 // box) - box // 2 + 1, box + box // 2
+    y, x = alike - box // 2 + 1, min(box + box // 2, shape[1] - 4)
     image[y : y + 3, x : x + 3] = 60
     image[10:30, 5:15], image[0, 0], image[40, 20] = np.nan, np.inf, -np.inf
     for lifted in (image, image + np.dtype(dtype).type(1000)):
