@@ -102,7 +102,7 @@ def _meet(one, other, offset, height, code, band, near, passes):
             best[HEIGHT], best[CODE] = rank, code
         return
     if best[A] >= 0:
-        passes[band[PLACE], :] = best
+        put(passes[band[PLACE]], best)
         band[PLACE] += 1
     best[HEIGHT], best[CODE], best[A], best[B] = rank, code, low, high
 
@@ -195,7 +195,7 @@ def _rows(block, nodes, some, last, line, offset, first, reach, band, near, pass
     band[ROW], band[COLUMN] = r, x
     for h in range(near.shape[0]):
         if near[h, A] >= 0:
-            passes[band[PLACE], :] = near[h]
+            put(passes[band[PLACE]], near[h])
             band[PLACE] += 1
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numba import prange
 
 from footprint.kernels.common.cells import cell, sort
+from footprint.kernels.common.copied import put
 from footprint.kernels.common.jit import njit
 from footprint.kernels.find_sources.contract import LABEL, LEVEL, PEAK, SPREAD, SUM
 from footprint.kernels.find_sources.contract import PIXELS as OF_BOX
@@ -39,7 +40,7 @@ def _places(n, fits, beam, change, places, changed, beamed):
         if yy > 0 and xx > 0 and det > 1e-3 * yy * xx:
             places[k, 2], places[k, 3], places[k, 4] = xx / det, -yx / det, yy / det
         elif beamed:
-            places[k, 2:] = beam
+            put(places[k, 2:], beam)
         else:
             places[k, 0] = np.nan
 
