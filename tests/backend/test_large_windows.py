@@ -20,7 +20,7 @@ from footprint.spec import ArraySpec
 MODES = [mode for mode in ("reflect", "mirror", "nearest", "wrap", "constant") if mode in BORDERS]
 
 
-# Each last window is compiled anew, for every dtype: sizes that differ by tens have the same, and so have places that differ by little.
+# Each last window is compiled anew, for every dtype: sizes that differ by tens have the same.
 _TALL, _WIDE = {"f4": (1, 12, 18, 22, 48, 52)}, {"f4": (12, 18, 22, 41, 58)}
 
 
