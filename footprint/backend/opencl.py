@@ -22,6 +22,7 @@ from footprint.backend.base import Backend, Baked, Callers, failed
 from footprint.backend.compiling import compiling
 from footprint.backend.fft.base import transforms
 from footprint.backend.memory import free_host_bytes
+from footprint.backend.opencl_launch import Built, Ready
 from footprint.backend.opencl_pinned import Pinned
 from footprint.errors import BackendError, ShapeError
 from footprint.kernels.common.launch import A, Launch, W
@@ -51,22 +52,6 @@ class Block(NamedTuple):
 
     memory: Any
     bytes: np.ndarray
-
-
-class Ready:
-    """A compiled launch: its kernel and arguments, an int being the place of an array."""
-
-    def __init__(self, kernel: Any, args: tuple[int | np.generic, ...], launch: Launch) -> None:
-        self.kernel, self.args, self.group = kernel, args, launch.group
-        self.size = tuple(groups * items for groups, items in zip(launch.grid, launch.group))
-        self._given: tuple[View, ...] | None = None
-
-    def give(self, arrays: tuple[View, ...]) -> None:
-        """Set the arguments, where they are not those of the launch before: it takes four times as long as the launch."""
-        if arrays is not self._given:
-            self._given = None
-            self.kernel.set_args(*[arrays[a].memory if isinstance(a, int) else a for a in self.args])
-            self._given = arrays
 
 
 @functools.cache
@@ -144,7 +129,7 @@ class OpenClBackend(Backend):
         self._usual = cl.CommandQueue(self.context)
         self._current = threading.local()
         self._lanes: dict[int, Any] = {}
-        self._programs: dict[tuple[Any, ...], Any] = {}
+        self._programs: dict[tuple[Any, ...], Built] = {}
         self._lock, self._building = threading.Lock(), threading.Lock()
         self._used = 0
         self._pinned = Pinned(self.context, self._usual)
@@ -323,13 +308,14 @@ class OpenClBackend(Backend):
         key = (launch.source, launch.defines)
         with self._building:
             if key not in self._programs:
-                self._programs[key] = self._compiled(launch)
+                self._programs[key] = Built(self._compiled(launch))
+            built = self._programs[key]
 
         def place(a: Any) -> Any:
             return a.index if isinstance(a, A) else n_arrays + a.index if isinstance(a, W) else a
 
         tables = (place(array) for _, array in launch.tables)
-        return Ready(cl.Kernel(self._programs[key], launch.entry), (*tables, *map(place, launch.args)), launch)
+        return Ready(built, (*tables, *map(place, launch.args)), launch)
 
     def _compiled(self, launch: Launch) -> Any:
         """A program, built; PyOpenCL finds what it has built before in the folder."""
@@ -351,17 +337,14 @@ class OpenClBackend(Backend):
         """Queue the launches."""
         queue = self.queue
         for ready in kernel:
-            ready.give(arrays)
-            cl.enqueue_nd_range_kernel(queue, ready.kernel, ready.size, ready.group)
+            ready.queue(queue, arrays)
 
     def bake(self, kernel: list[Ready], arrays: tuple[View, ...], callers: Callers) -> Baked:
         """Queue the launches; nobody's arrays lie on an OpenCL device, so all is fixed but the queue."""
-        for ready in kernel:
-            ready.give(arrays)
 
         def run(feeds: Mapping[int, Any], here: Any) -> None:
             for ready in kernel:
-                cl.enqueue_nd_range_kernel(here, ready.kernel, ready.size, ready.group)
+                ready.queue(here, arrays)
 
         return run
 
