@@ -43,9 +43,11 @@ class Built:
         self._program, self.lock = program, threading.Lock()
         self._kernels, self._next = defaultdict[str, list[_Held]](list), defaultdict[str, int](int)
 
-    def take(self, entry: str) -> _Held:
-        """A kernel for a launch that has none: a new one, or the one that was taken longest ago."""
+    def take(self, entry: str, alone: bool) -> _Held:
+        """A kernel for a launch that has none: a new one, which it may have ``alone``, or the one that was taken longest ago."""
         kernels = self._kernels[entry]
+        if alone:
+            return _Held(cl.Kernel(self._program, entry))
         if len(kernels) < _MOST:
             kernels.append(_Held(cl.Kernel(self._program, entry)))
             return kernels[-1]
@@ -69,10 +71,13 @@ class Ready:
         with self._built.lock:
             held = self._held
             if held.owner is not self._mark or arrays is not self._given:
-                if held.owner is not self._mark:
-                    held = self._held = self._built.take(self._entry)
+                values = [arrays[a].memory if isinstance(a, int) else a for a in self._args]
+                # Where another launch has set an address, NVIDIA's driver takes no word that there is none.
+                empty = any(value is None for value in values)
+                if empty or held.owner is not self._mark:
+                    held = self._held = self._built.take(self._entry, alone=empty)
                 # Whatever ends this in the middle, the arguments are nobody's until all are set.
                 held.owner = None
-                held.kernel.set_args(*[arrays[a].memory if isinstance(a, int) else a for a in self._args])
+                held.kernel.set_args(*values)
                 held.owner, self._given = self._mark, arrays
             cl.enqueue_nd_range_kernel(queue, held.kernel, *self._shape)
