@@ -13,6 +13,14 @@ COARSE = "tests/backend/test_gpu_coarse.py::test_"
 
 MUTANTS = [
     Mutant(
+        "footprint/backend/opencl_launch.py",
+        "if held.owner is not self._mark or arrays is not self._given:",
+        "if arrays is not self._given:",
+        ("tests/backend/test_cast.py::test_launches_of_one_kernel_keep_to_their_own_arrays",),
+        "a launch on OpenCL takes the arguments that another has set since",
+        devices="opencl",
+    ),
+    Mutant(
         "footprint/kernels/overlap_save/overlap_save.knl",
         "sides[r] = r < count + span - 1 ?",
         "sides[r] = r < TILE ?",
