@@ -25,6 +25,9 @@ hypothesis.settings.load_profile("footprint")
 # Compiled once, shared by every run of the tests on this machine.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(settings.cache_dir() / "numba"))
 
+# Programs that tests start are of this tree, as tests are: what is installed would be compiled anew, and may be older.
+os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
+
 # Workspaces, and so budgets, grow with the threads: two everywhere, so that a test means the same on every machine.
 os.environ.setdefault("FOOTPRINT_THREADS", "2")
 
