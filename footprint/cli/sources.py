@@ -310,7 +310,7 @@ def command(
     from footprint.cli.sources_at import check_at
     from footprint.cli.sources_job import jobs_of, make_folders, run
     from footprint.cli.sources_planes import plane_of, planes_of
-    from footprint.io.catalog import check_catalog
+    from footprint.io.catalog import check_catalog, check_suffix
     from footprint.io.image import check_image, open_image
 
     reporter = Reporter(quiet, as_json)
@@ -323,9 +323,11 @@ def command(
         check_at(command, outputs, options | {"measure_on": measure_on})
     elif options["shapes"] is not None:
         raise ArgumentError("--shapes", f"{options['shapes']} without --at", "a catalogue whose shapes are held", "give --at FILE")
-    others = {"at": at, "measure_on": measure_on}
-    jobs = jobs_of(images, outputs, suffix.lstrip("."), plane=plane_of(plane), **files, **others)
-    if suffix != "ecsv" and jobs[0].out is not None and not jobs[0].out.endswith(f".{suffix.lstrip('.')}"):
+    suffix, others = suffix.lstrip("."), {"at": at, "measure_on": measure_on}
+    with under_option("format"):
+        check_suffix(suffix)
+    jobs = jobs_of(images, outputs, suffix, plane=plane_of(plane), **files, **others)
+    if suffix != "ecsv" and jobs[0].out is not None and not jobs[0].out.endswith(f".{suffix}"):
         fix = "give -o FOLDER/, or leave --format out"
         raise ArgumentError("--format", f"{suffix} beside -o {target}", "a folder, as a file's name says its format", fix)
     if len(images) > 1 and target is None:

@@ -38,6 +38,12 @@ def catalog_kind(path: str | os.PathLike[str]) -> str:
     return kind
 
 
+def check_suffix(suffix: str) -> None:
+    """Raise ArgumentError where no catalogue's name ends so."""
+    if called(f"catalogue.{suffix}", *_KINDS) is None:
+        raise ArgumentError("format", suffix, f"one of {', '.join(end.lstrip('.') for end in suffixes(*_KINDS))}")
+
+
 def check_catalog(path: str | os.PathLike[str], overwrite: bool = False) -> None:
     """Raise FormatError or ArgumentError when `write_catalog` would; writes nothing."""
     if catalog_kind(path) == "parquet":

@@ -187,6 +187,9 @@ def test_one_image_into_a_folder(monkeypatch, capsys, image, tmp_path):
     # A file says by its name what it is.
     code, printed = run(monkeypatch, capsys, image, "-o", tmp_path / "one.fits", "--format", "vot")
     assert code == 2 and "wanted a folder, as a file's name says its format" in printed.err and not (tmp_path / "one.fits").exists()
+    # What no file is called is told by the option that asked for it, before there is a folder for it.
+    code, printed = run(monkeypatch, capsys, image, "-o", f"{tmp_path}/other/", "--format", "foo")
+    assert code == 2 and "--format: got foo, wanted one of ecsv, fits," in printed.err and not (tmp_path / "other").exists()
 
 
 def test_all_planes_of_a_cube(monkeypatch, capsys, image, tmp_path):
