@@ -34,13 +34,37 @@ _MORE = st.tuples(st.sampled_from((1, 12, 18, 52)), st.sampled_from((12, 18, 41,
 def test_any_box_at_any_border(shape, data, mode, dtype, seed, far):
     size = data.draw(_MORE if dtype == "f4" else st.sampled_from(_FEW))
     image = (50 * np.random.default_rng(seed).standard_normal(shape)).astype(dtype)
-    origin = tuple(data.draw(st.sampled_from(sorted({-(n // 2), -(n > 9), 0, (n > 9) * 2, (n - 1) // 2}))) for n in size)
+    # Other places are other windows, too.
+    origins = ({-(n // 2), -(n > 9), 0, (n - 1) // 2} if dtype == "f4" else {0} for n in size)
+    origin = tuple(data.draw(st.sampled_from(sorted(some))) for some in origins)
     how = {"mode": mode, "cval": 1, "origin": origin}
     seen = image.astype(image.dtype.newbyteorder("=") if dtype not in ("f2", "?") else "f4")
     for name in ("minimum_filter", "maximum_filter"):
         want = getattr(scipy.ndimage, name)(seen, size, **how)
         with patch.object(_rank, "_goes_far", lambda *_: far):
             np.testing.assert_array_equal(getattr(fp, name)(image, size, device="cpu", **how), want.astype(dtype))
+
+
+@settings(max_examples=150)
+@given(
+    st.tuples(st.integers(1, 40), st.integers(1, 70)), st.tuples(st.integers(1, 60), st.integers(12, 90)), st.data(),
+    st.sampled_from(MODES), st.integers(0, 2**32), st.booleans(),
+)  # fmt: skip
+def test_any_box_is_its_windows_one_after_another(shape, size, data, mode, seed, far):
+    """Of any size, at any place, by SciPy, which compiles nothing."""
+    image = np.random.default_rng(seed).standard_normal(shape)
+    origin = [data.draw(st.integers(-(n // 2), (n - 1) // 2)) for n in size]
+    how, found = {"mode": mode, "cval": 0.2}, image
+    seen = _rank._within(size, tuple(-(n // 2) - move for n, move in zip(size, origin)), shape)
+    for sizes, first, places in _rank._windows(*seen, (mode, mode), far):
+        # About its pixel, which SciPy's windows hold and the last of ours need not.
+        reach = [max(-start, start + n - 1, 0) for start, n in zip(first, sizes)]
+        window, at = np.zeros([2 * n + 1 for n in reach], bool), [n + start for n, start in zip(reach, first)]
+        inside = window[at[0] : at[0] + sizes[0], at[1] : at[1] + sizes[1]]
+        inside[...] = not places
+        inside[places[::2], places[1::2]] = True
+        found = scipy.ndimage.maximum_filter(found, footprint=window, **how)
+    np.testing.assert_array_equal(found, scipy.ndimage.maximum_filter(image, size, origin=origin, **how))
 
 
 @pytest.mark.parametrize("mode", MODES)
