@@ -323,8 +323,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/coarse/gpu.py",
-        "first_y // steps[0] % STEPS",
-        "first_y // steps[0] % 1",
+        "(units.AHEAD if way is UNITS else 0)) % STEPS",
+        "(units.AHEAD if way is UNITS else 0)) % 1",
         (COARSE + "parts_have_the_bits_of_the_whole[opencl:0-3-reflect]",),
         "parts of a wide Gaussian have coarse rows of their own",
         devices="opencl",

@@ -130,6 +130,20 @@ MUTANTS = [
         "groups of units write past their workspace in a part that has a border on both sides",
     ),
     Mutant(
+        "footprint/kernels/coarse/grid.py",
+        "return max((begin - self.top) // block, 0)",
+        "return max((begin - self.top) // block + 1, 0)",
+        (_GROUPS + "no_block_is_gathered_of_which_nothing_counts",),
+        "rows just above an image, which its border makes, are not gathered",
+    ),
+    Mutant(
+        _BACK,
+        "(has_one ? first_sum : 0) + ",
+        "first_sum + ",
+        (_SUMS + "[reflected]",),
+        "what a block that is not gathered would have left is counted",
+    ),
+    Mutant(
         "footprint/kernels/coarse/units.py",
         "before = max(-(-grid.top // block), 0)",
         "before = 0",

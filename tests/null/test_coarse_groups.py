@@ -101,10 +101,30 @@ def test_as_many_groups_fit_a_core_as_registers_are_kept_for(sigma, dtype):
     assert launch.local <= H100.local_mem and launch.own
 
 
+def gathered(sigma: float, **places: Any) -> tuple[int, int, int, tuple[int, int]]:
+    """Rows of a block, the first that is gathered and the one behind the last, and which blocks are summed along rows."""
+    launches = launched(sigma, **places)
+    *_, top, _, _, step, _, _, _, before, blocks, whole = (int(one) for one in launches["coarse_both"].args[6:])
+    seen = tuple(int(one) for one in launches["coarse_lines"].args[-2:])
+    assert seen[1] <= blocks
+    block = 16 * step
+    return block, top - before * block, top + (whole - before) * block, seen
+
+
 def test_rows_that_no_result_comes_from_are_gathered_across():
     """Results of a few rows in the middle of an image, whose last rows they see by a border that wraps."""
-    few = dict(enumerate(launched(20.0, y0=4000)["coarse_both"].args))
-    assert few[len(few) - 3] > 0 and few[len(few) - 1] >= few[len(few) - 3] + few[len(few) - 2]
+    _, begin, end, seen = gathered(20.0, y0=4000)
+    # Every step that a coarse row comes from which the last result does: eight and a half steps, and as many.
+    assert begin <= 0 and end >= 4000 + 8192 + 16 * 11 and seen[0] == 0
+
+
+@pytest.mark.parametrize("sigma", [11.3, 20.0, 25.0, 50.0, 113.0, 200.0, 390.0])
+@pytest.mark.parametrize("height", [1, 700, 8192])
+def test_no_block_is_gathered_of_which_nothing_counts(sigma, height):
+    """What is six sigmas or more beyond an image: a group of 16 steps has nine of them, and coarse rows reach ten."""
+    far, (block, begin, end, seen) = int(4 * sigma + 0.5) * 3 // 2, gathered(sigma, shape=(1, height, 500), border_y="reflect")
+    assert begin <= -far < begin + block and end - block < height + far <= end
+    assert (seen[1] - seen[0]) * block == end - begin
 
 
 @pytest.mark.parametrize("step", [*range(6, 225, 7), 64, 65, 128, 129])

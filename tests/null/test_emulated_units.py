@@ -51,8 +51,9 @@ def filtered(image: np.ndarray, sigmas: tuple[float, float], mode: str, folder: 
         ((11.3, 12.0), "reflect", "f4", (150, 260)),
         ((12.0, 23.0), "wrap", "i2", (90, 300)),
         ((120.0, 12.0), "constant", "u1", (200, 140)),
+        ((118.0, 12.0), "reflect", "f4", (300, 100)),
     ],
-    ids=["reflected", "wrapped", "polynomials"],
+    ids=["reflected", "wrapped", "polynomials", "reflected polynomials"],
 )
 def test_units_sum_wide_gaussians(rng, tmp_path, sigmas, mode, dtype, shape):
     kind = np.dtype(dtype)

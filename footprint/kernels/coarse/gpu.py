@@ -51,9 +51,12 @@ def coarse_program(
     if out.size == 0:
         return Program(())
     (planes, height, width), (_, made, wide) = image.shape, out.shape
-    places = (first_y % steps[0], first_x % steps[1], first_y // steps[0] % STEPS, first_x // steps[1] % STRIDES)
     way = UNITS if len(across.shape) == 2 else PLAIN
-    skip = (first_x - x0) % SIDE, reaches[1] * 4 // 5, first_y % 64, first_x % 32, steps[-1], first_x % steps[-1]
+    ahead = (first_y // steps[0] + (units.AHEAD if way is UNITS else 0)) % STEPS
+    places = (first_y % steps[0], first_x % steps[1], ahead, first_x // steps[1] % STRIDES)
+    # Beside a part of an image that wraps lies what is beyond it, and is not known to be: so that counts in the whole, too.
+    far = (TALL + 1) * steps[0] if border_y == "wrap" else reaches[0] * 3 // 2
+    skip = (first_x - x0) % SIDE, reaches[1] * 4 // 5, first_y % 64, first_x % 32, steps[-1], first_x % steps[-1], far
     grid = Grid(way, planes, height, width, made, wide, steps[0], steps[1], y0, x0, *places, *skip)
     floats, cores, item = np.dtype(image.dtype).kind == "f", limits.cores or CORES, np.dtype(image.dtype).itemsize
     names: Defines = (("TALL", TALL), ("STEPS", STEPS), ("BORDER_Y", CODES[border_y]))

@@ -19,7 +19,8 @@ class Grid:
     units: blocks lie where the whole has them, as what is added to what in them counts. For the same reason units begin with rows
     and columns of the whole that are multiples of theirs: the first result lies ``down`` and ``right`` after one. Along lines they
     have coarse points ``apart``, of which the last of the whole lies ``past`` before the first result. ``near`` columns around the
-    image count in what results lack: what is farther is less than 1e-7 of them.
+    image count in what results lack: what is farther is less than 1e-7 of them. Rows ``far`` beyond the image and results count
+    in nothing.
     """
 
     way: Way
@@ -42,6 +43,7 @@ class Grid:
     right: int = 0
     apart: int = 0
     past: int = 0
+    far: int = 0
 
     @property
     def rows(self) -> int:
@@ -57,6 +59,12 @@ class Grid:
     def row_blocks(self) -> int:
         """Groups that gather coarse rows, one after another."""
         return (self.ahead + self.rows + TALL - 2) // STEPS + 1
+
+    @property
+    def seen(self) -> tuple[int, int]:
+        """Of `row_blocks` the first, and the one behind the last, that have a row that counts."""
+        block, begin, end = STEPS * self.step, min(self.y0, 0) - self.far, max(self.y0 + self.made, self.height) + self.far
+        return max((begin - self.top) // block, 0), min(self.row_blocks, -(-(end - self.top) // block))
 
     @property
     def parts(self) -> int:

@@ -17,6 +17,9 @@ from footprint.spec import ArraySpec
 
 # As in the texts: rows of a matrix, columns of one, columns of results of a warp, and warps of a group.
 ITEMS, HIGH, EIGHT, SIDES, WARPS = 128, 16, 8, 32, 4
+# Coarse rows that come before the image's first one in its block, so that blocks begin 11.5 steps before the image: those before it
+# have rows that count in nothing.
+AHEAD = 11
 # Results along a line of a group, as many as leave each core some groups; its work-items, and most rows of a step in one chain.
 LONG = (2048, 1024)
 LINE_ITEMS, CHAIN = 256, 32
@@ -54,9 +57,11 @@ def together(grid: Grid, item: int) -> int:
 def gather(make: Make, grid: Grid, tall: int, item: int, cores: int) -> tuple[Launch, Launch]:
     """Both at once, after what tells of numbers that are not finite is cleared."""
     i32, i64, block = np.int32, np.int64, STEPS * grid.step
-    # Blocks that coarse columns alone need: those of rows that no result's coarse rows come from.
-    before = max(-(-grid.top // block), 0)
-    whole = before + max(grid.row_blocks, -(-(grid.height - grid.top) // block))
+    # Blocks that coarse columns alone need: those of rows that no result's coarse rows come from. Or, less than 0, those of no row
+    # that counts.
+    begin, end = grid.seen
+    before = max(-(-grid.top // block), 0) - begin
+    whole = before + max(end, -(-(grid.height - grid.top) // block))
     moments = by_moments(grid.step, grid.way)
     rows = -(-grid.step // grid.parts) + (TALL if moments else 0)
     resident = FEW if moments else BOTH
@@ -107,7 +112,7 @@ def along(make: Make, grid: Grid, line: int, tails: int, reaches: tuple[int, int
             *(W(0), A(5), W(2)),
             *map(i64, (grid.planes, grid.row_blocks, grid.width, grid.wide)),
             i64(grid.x0 - grid.past - TALL // 2 * step - TALL * step // 2),
-            *map(i32, (grid.rows, grid.ahead, step, grid.past, taps, reaches[1], piece, room, skip)),
+            *map(i32, (grid.rows, grid.ahead, step, grid.past, taps, reaches[1], piece, room, skip, *grid.seen)),
         ),
         "units",
         LINES,
