@@ -7,6 +7,13 @@ COMFORT = "tests/null/test_comfort.py::test_a_"
 MUTANTS = [
     Mutant(
         "footprint/plan/fit.py",
+        "if best is not None and (self.tried.again(best) >= _DEAR or self.passes(best)):",
+        "if best is not None and self.tried.again(best) >= _DEAR:",
+        ("tests/null/test_sources_on_gpus.py::test_what_every_pass_looks_at_crosses_the_bus_once",),
+        "an image that a GPU has room for crosses the bus in every pass",
+    ),
+    Mutant(
+        "footprint/plan/fit.py",
         "if not comfort.slow(size.seconds, size.starting, quickest):",
         "if True:",
         (COMFORT + "refusal_names_a_comfortable_budget_beside_the_least", COMFORT + "run_in_far_too_many_parts_warns"),

@@ -37,6 +37,18 @@ def test_a_gpu_takes_the_image_whole_where_it_can(monkeypatch):
     assert less.limits.host and less.n_parts > 1
 
 
+@pytest.mark.parametrize("together", [0, 132], ids=["one launch after another", "all in one launch"])
+@pytest.mark.parametrize("background", ["global", "mesh"])
+def test_what_every_pass_looks_at_crosses_the_bus_once(background, together, monkeypatch):
+    """Images of over a GiB crossed it four or five times, in parts of the sizes that are best where there is one pass."""
+    monkeypatch.setitem(PROFILES, "h100", replace(PROFILES["h100"], together=together))
+    for memory, whole in ((None, True), ("6GB", True), ("2.2GB", False)):
+        plan = fp.plan_find_sources((16384, 16384), background=background, memory=memory, device="null:h100")
+        assert dict(plan.seconds)["upload"] == pytest.approx((1 << 30) / 50e9, rel=0.01)
+        # Else the parts that have crossed stay.
+        assert (plan.n_parts == 1) == whole
+
+
 @pytest.mark.parametrize(
     "given", [{"contrast": 0.002}, {"elsewhere": (Elsewhere(0, SigmaClip()),)}], ids=lambda given: next(iter(given))
 )
