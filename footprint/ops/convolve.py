@@ -115,9 +115,14 @@ class Correlate(Op):
 
     @property
     def cut(self) -> str:  # type: ignore[override]
-        """Images of a batch, or lines, and the first axis of one; of more axes of images than one, these alone; masks last."""
+        """Images of a batch, or lines, and what one is `parted` by; of more axes of images than one, these alone; masks last."""
         several = "b" if self.batch or self.after else ""
-        return several + (self.dims[0] if self.batch < 2 else "") + ("m" if self.masks == "all" else "")
+        return several + (self.parted if self.batch < 2 else "") + ("m" if self.masks == "all" else "")
+
+    @property
+    def parted(self) -> str:
+        """Axes that one image is cut along: the first, and of volumes rows of planes, as a few planes may be all the memory."""
+        return self.dims[: max(len(self.taps) - 1, 1)]
 
     @property
     def units(self) -> dict[str, str]:  # type: ignore[override]
@@ -193,11 +198,11 @@ class Correlate(Op):
             raise ShapeError("mask", counted(weights.shape[0], "masks"), each, 'masks="all" filters by all of them')
 
     def halo(self, axis: str) -> Reach:
-        """Rows before and after; borders that mirror may need one more, and one that wraps needs those of the other end."""
-        if axis != self.dims[0]:
+        """Planes or rows before and after; borders that mirror may need one more, and one that wraps needs those of the other end."""
+        if axis not in self.parted:
             return NOTHING
-        taps = self.taps[0]
-        first = self.offsets()[0]
+        number = self.dims.index(axis)
+        taps, first = self.taps[number], self.offsets()[number]
         lo, hi = -first, first + taps - 1
         if self.boundary in ("reflect", "mirror"):
             # What mirrors reaches as far back from an end as it reached beyond it; "full" begins up to a mask beyond.
@@ -278,7 +283,8 @@ class Correlate(Op):
             return
         starts: list[Any] = self.offsets()
         borders = [self.boundary] * len(self.taps)
-        starts[0], borders[0] = place(b, self.dims[0], x, out, starts[0], self.boundary)
+        for number, axis in enumerate(self.parted):
+            starts[number], borders[number] = place(b, axis, x, out, starts[number], self.boundary)
         if self.after:
             lines = (x.around(self.batch), y.around(self.batch))
             x, y = lines if self.batch else (one[0] for one in lines)

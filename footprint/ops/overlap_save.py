@@ -104,9 +104,9 @@ class OverlapSave(Correlate):
 
     def grain_along(self, axis: str, *specs: ArraySpec) -> int:
         """Rows of outputs of a tile; of a signal the segments that are transformed together."""
-        if axis != self.dims[0]:
+        if axis not in self.parted:
             return 1
-        return self.steps[0] * (2 if len(self.taps) == 1 and not self.folded else 1)
+        return self.steps[self.dims.index(axis)] * (2 if len(self.taps) == 1 and not self.folded else 1)
 
     def settings(self) -> dict[str, Number]:
         """Sizes of tiles and blocks, and how they lie."""

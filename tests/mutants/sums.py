@@ -7,6 +7,20 @@ PIECES = BACKEND + "long_sums.py::test_rows_in_several_pieces_are_summed_alike_b
 
 MUTANTS = [
     Mutant(
+        "footprint/ops/convolve.py",
+        "for number, axis in enumerate(self.parted):",
+        "for number, axis in enumerate(self.parted[:1]):",
+        ("tests/backend/test_convolve_parts.py::test_whatever_is_made_of_sums_is_cut_as_they_are[cpu-origin]",),
+        "rows of planes are summed as if they were the first ones",
+    ),
+    Mutant(
+        "footprint/ops/convolve.py",
+        "taps, first = self.taps[number], self.offsets()[number]",
+        "taps, first = self.taps[0], self.offsets()[0]",
+        ("tests/backend/test_convolve_parts.py::test_whatever_is_made_of_sums_is_cut_as_they_are[cpu-origin]",),
+        "parts of planes have as many rows beside theirs as planes",
+    ),
+    Mutant(
         "footprint/kernels/separable/contract.py",
         "taps[0] * taps[1] * most, image",
         "taps[0] * most, image",
