@@ -198,7 +198,7 @@ class Correlate(Op):
             raise ShapeError("mask", counted(weights.shape[0], "masks"), each, 'masks="all" filters by all of them')
 
     def halo(self, axis: str) -> Reach:
-        """Planes or rows before and after; borders that mirror may need one more, and one that wraps needs those of the other end."""
+        """Planes or rows before and after; borders that mirror may need one more, one that wraps needs those of the other end."""
         if axis not in self.parted:
             return NOTHING
         number = self.dims.index(axis)

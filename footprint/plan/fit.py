@@ -133,8 +133,8 @@ class _Search:
         rungs = (*_LADDER, _LAST[0])
         best = self.fastest(rungs)
         if best is not None and (self.tried.again(best) >= _DEAR or self.passes(best)):
-            # Many rows are read and computed twice, as two parts need them, or cross the bus in every pass: larger parts are tried, and
-            # one copy without overlap, which leaves room for larger ones still. All of it in one part crosses once.
+            # Many rows are read and computed twice, as two parts need them, or cross the bus in every pass: larger parts are tried,
+            # and one copy without overlap, which leaves room for larger ones still. All of it in one part crosses once.
             for other in (self.fastest(rungs, _LARGE), self.serial(*next(self.levels()), _LAST[0])):
                 best = self.faster(best, other)
             # Or every pass reads all of it: then what has crossed the bus once may stay on the device.
