@@ -127,9 +127,9 @@ def by_row(scan: Any, order: int, search: tuple[float, float] | None, how: dict[
     rows, found, scores = (np.array(column, np.float64) for column in zip(*places))
     usable = np.isfinite(found) & (scores >= _DOUBTFUL)
     if usable.sum() < order + 2:
-        found = f"an axis found at {usable.sum()} of {counted(len(rows), 'heights of the detector')}"
+        had = f"an axis found at {usable.sum()} of {counted(len(rows), 'heights of the detector')}"
         wanted = f"one found at {order + 2} or more"
-        raise ArgumentError("center", found, wanted, "search one axis for all rows, or give it as a number")
+        raise ArgumentError("center", had, wanted, "search one axis for all rows, or give it as a number")
     scale = (n_z - 1) / 2
     line = fitted((rows - scale) / scale, found, usable, order)
     centers = np.polynomial.polynomial.polyval((np.arange(n_z) - scale) / scale, line.values)

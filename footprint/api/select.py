@@ -176,6 +176,12 @@ class Selected:
             for line in out.reshape(-1, self.n_x) if out.flags.c_contiguous else (row for frame in out for row in frame):
                 line[:] = line[::-1].copy()
 
+    def check_headers(self, angles: Any = None) -> None:
+        """Those of the projections taken: one that is left out may be damaged."""
+        check = getattr(self._scan, "check_headers", None)
+        if check is not None:
+            check(self.kept if angles is None else self.kept[angles])
+
     def flat_means(self, rows: slice) -> Any:
         """Means of flats."""
         return self._binned(self._scan.flat_means(self._rows(rows)))

@@ -34,7 +34,7 @@ class Job(click.Command):
 
 
 def _check_cval(ctx: click.Context) -> None:
-    """Raise where ``--cval`` is given, here or in a file, and no constant lies outside; the library takes it then, as SciPy does."""
+    """Raise where ``--cval`` is given, here or in a file, and no constant lies outside; the library takes it, as SciPy does."""
     from click.core import ParameterSource
 
     from footprint.kernels.common.borders import border

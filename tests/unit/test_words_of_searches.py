@@ -42,17 +42,17 @@ def test_an_axis_by_rows_that_cannot_be_found_names_the_method(folder):
         fp.axis_by_row(scan)
     with (
         fp.open_scan(folder / "one.nx") as scan,
-        pytest.raises(fp.ArgumentError, match="^tilt: got an axis found at 1 of 1 height"),
+        pytest.raises(fp.ArgumentError, match=r"^tilt: got an axis found at 1 of 1 height"),
     ):
         fp.find_tilt(scan)
 
 
 def test_a_tilt_of_a_small_detector_names_the_tilt(rng):
     scan = ArrayScan(rng.integers(100, 900, (20, 4, 3)).astype("u2"), np.linspace(0, np.pi, 20), np.full((1, 4, 3), 1000.0))
-    with pytest.raises(fp.ArgumentError, match="^tilt: got a detector of 3 pixels, wanted at least 4 pixels .*in degrees.$"):
+    with pytest.raises(fp.ArgumentError, match=r"^tilt: got a detector of 3 pixels, wanted at least 4 pixels .*in degrees.$"):
         fp.find_tilt(scan)
     with pytest.raises(
-        fp.ArgumentError, match="^method: got a detector of 3 pixels, wanted at least 4 pixels to find the axis in;"
+        fp.ArgumentError, match=r"^method: got a detector of 3 pixels, wanted at least 4 pixels to find the axis in;"
     ):
         fp.rotation_axis(scan)
 
