@@ -357,10 +357,20 @@ def _one(job: Job, image: Any, **options: Any) -> tuple[Any, ...]:
         raise Empty(job.image, f"{has} {error.got}, wanted {error.wanted}", error.fix) from error
     tables = found if job.negatives is not None else (found,)
     table = tables[0]
-    if len(table) == 0 and table.meta["noise"] == 0 and "threshold" in table.meta:
-        value = f"every pixel kept by the clip is {table.meta['background']:.6g}"
-        raise Empty(job.image, f"has neither noise nor sources ({value})", "give an image that is not constant")
+    _check_noise(job.image, table)
     return tables
+
+
+def _check_noise(image: str, table: Any) -> None:
+    """Raise where nothing is found because there is no noise, however it was measured; noise that was given is the user's."""
+    if len(table) or table.meta["noise"] != 0:
+        return
+    if "threshold" in table.meta:
+        value = f"every pixel kept by the clip is {table.meta['background']:.6g}"
+        raise Empty(image, f"has neither noise nor sources ({value})", "give an image that is not constant")
+    if table.meta["noise_by"] == "mesh":
+        value = "the noise is 0 in most cells of the mesh, and nothing is found in the others"
+        raise Empty(image, f"has neither noise nor sources ({value})", "give an image that has noise, or --noise-map")
 
 
 def load(source: Any, drawn: Sequence[str] = (), others: Collection[np.dtype[Any]] = (), **kinds: Any) -> None:
