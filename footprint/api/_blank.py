@@ -13,7 +13,7 @@ from footprint.api._arrays import Array, Memory, limits_and_budget, on_host
 from footprint.api._axes import without_ones
 from footprint.api._image import Image, see
 from footprint.api._units import first_of, unmasked
-from footprint.dtypes import kernel_dtype, native
+from footprint.dtypes import kernel_dtype, native, put_into
 from footprint.errors import ArgumentError, ShapeError, choose
 
 BLANKS = ("auto", "nan", "zero", "none")
@@ -134,7 +134,7 @@ def read_rows(image: Image, rows: slice, out: np.ndarray) -> None:
     if image.file is not None:
         image.file.read(rows, out)
     elif isinstance(image.face, Array):
-        np.copyto(out, on_host(image.face.data[rows]), casting="unsafe")
+        put_into(out, on_host(image.face.data[rows]))
     else:
         image.face.data.fill((rows, slice(None)), out)
 

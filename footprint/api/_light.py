@@ -18,7 +18,8 @@ from footprint.errors import ArgumentError
 from footprint.kernels.apertures.contract import SUMS
 from footprint.ops.apertures import KRON, Light
 
-# Of the columns of flags: pixels without data, the image's end, no data at all (or in the annulus), no Kron radius or one under the least.
+# Of the columns of flags: pixels without data, the image's end, no data at all there or in the annulus, no Kron radius or one under
+# the least.
 MASKED, AT_EDGE, EMPTY, ROUND = 1, 2, 4, 8
 # Of SExtractor's FLUX_AUTO: of the Kron radius, and the least radius in pixels.
 _KRON, _LEAST = 2.5, 1.75

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from footprint.api._scan import job_of, means_bytes
+from footprint.dtypes import put_into
 from footprint.errors import ArgumentError, flag
 
 # What a reader says and does about rows of the file, a binned row being several of them.
@@ -166,7 +167,7 @@ class Selected:
             frame = np.empty((1, here.stop - here.start, self._scan.shape[2]), self._scan.dtype)
             for i, projection in enumerate(index):
                 self._scan.read(here, frame, slice(int(projection), int(projection) + 1))
-                np.copyto(out[i], self._binned(frame, getattr(self._scan, "saturation", None))[0], casting="unsafe")
+                put_into(out[i], self._binned(frame, getattr(self._scan, "saturation", None))[0])
             return
         ends = np.flatnonzero(np.diff(index) != 1) + 1
         for a, b in zip(np.r_[0, ends], np.r_[ends, len(index)]):

@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from footprint.dtypes import put_into
 from footprint.errors import FootprintError, FormatError, ShapeError
 from footprint.io.kinds import called
 
@@ -221,8 +222,7 @@ def staging(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 
 def cast_into(out: np.ndarray, values: np.ndarray) -> None:
     """Copy with NumPy's casting; a NaN that meets an integer is the caller's choice of dtype, not a warning."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        np.copyto(out, values, casting="unsafe")
+    put_into(out, values)
 
 
 def turn_bytes(array: np.ndarray) -> None:
