@@ -181,7 +181,7 @@ def blanked(image: Image, blank: str, masks: dict[str, Any], device: str = "cpu"
 
 def without_pixels(image: Image) -> ShapeError:
     """The error where an image, as `blanked` gives it, has no finite pixel: it names who has left none."""
-    wanted, blank = "at least one finite pixel", image.file
+    wanted, blank = "at least one", image.file
     if not isinstance(blank, Blanked):
         return ShapeError("image", f"{image.spec} without a finite pixel", wanted)
     for name, (mask, weight) in zip(blank.names, blank.masks):

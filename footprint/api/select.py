@@ -72,9 +72,9 @@ def select(
     left_out = np.unique(_frames(exclude, n_angles))
     kept = np.setdiff1d(np.arange(n_angles), left_out)[begin::step]
     if not len(kept) and begin:
-        raise ArgumentError("start", begin, f"a number of the {n_angles - len(left_out)} projections that are left, from 0")
+        raise ArgumentError("start", begin, f"one of the {n_angles - len(left_out)} projections that are left, counted from 0")
     if not len(kept):
-        raise ArgumentError("exclude", f"all {n_angles} projections", "some to be left")
+        raise ArgumentError("exclude", f"all {n_angles} projections", "at least one that is left")
     return Selected(scan, kept, size, flag("flip", flip))
 
 

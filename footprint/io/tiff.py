@@ -23,6 +23,7 @@ from footprint.io.raw import RawFrames
 from footprint.io.scale import Scale, of_tiff, tiff_tags
 from footprint.io.tiff_bands import Bands
 from footprint.io.tiff_pages import open_tiff, opened
+from footprint.units import counted
 
 # What the library takes itself for files whose pages it decodes: what is known of some of them, until Python looks for circles.
 _LIBRARY = 1 << 20
@@ -117,7 +118,7 @@ class TiffFile(Ahead):
         elif len(self._pages) * self._planes != self.shape[0]:
             deep = getattr(page, "imagedepth", 1) > 1
             fix = "it has several frames in a page, which are not read; write it with a page for each" if deep else ""
-            raise FormatError(self.path, f"has {len(self._pages)} page(s) for {self.shape[0]} frames", fix)
+            raise FormatError(self.path, f"has {counted(len(self._pages), 'pages')} for {self.shape[0]} frames", fix)
         elif Bands.suit(page):
             self._bands = Bands(page, *self.shape[1:], self.dtype)
 
@@ -291,8 +292,11 @@ class TiffFiles(Ahead):
         file = TiffFile(self._files[i], len(self._files) == 1)
         if file.shape != want or file.dtype != self.dtype:
             file.close()
-            found = f"{file.dtype} {file.shape[1]} x {file.shape[2]}, {file.shape[0]} page(s)"
-            raise FormatError(self._files[i], f"is {found}, the first is {self.dtype} {want[1]} x {want[2]}, {want[0]} page(s)")
+            is_, first = (
+                f"{dtype} {shape[1]} x {shape[2]} of {counted(shape[0], 'pages')}"
+                for dtype, shape in ((file.dtype, file.shape), (self.dtype, want))
+            )
+            raise FormatError(self._files[i], f"is {is_}, the first is {first}", "all files of a stack must be alike")
         return file
 
 

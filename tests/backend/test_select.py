@@ -117,7 +117,7 @@ def test_files_and_budgets(tmp_path):
         ({"start": 60}, "start: got 60, wanted a number of the 60 projections"),
         ({"exclude": [60]}, "from 0 to 59"),
         ({"exclude": [0.5]}, "numbers of projections"),
-        ({"exclude": range(60)}, "some to be left"),
+        ({"exclude": range(60)}, "all 60 projections, wanted at least one that is left"),
     ],
 )
 def test_mistakes(scan, how, word):

@@ -119,7 +119,11 @@ def test_a_projection_that_differs_is_told_of_before_the_run(say, tmp_path, monk
     WRITE[kind](f"some/f20.{kind}", FRAMES[0, :3])
     monkeypatch.setattr("footprint.io.tiff.TiffFiles._read", lambda *given: pytest.fail("a frame was read"))
     code, said = say(f"{SCAN.format('some')} -o out.h5 --device cpu {more}")
-    assert code == 2 and len(said) == 1 and f"some/f20.{kind}: is uint16 3 x 32, 1 page(s), the first is uint16 4 x 32" in said[0]
+    assert (
+        code == 2
+        and len(said) == 1
+        and f"some/f20.{kind}: is uint16 3 x 32 of 1 page, the first is uint16 4 x 32 of 1 page" in said[0]
+    )
     assert not (tmp_path / "out.h5").exists()
 
 
