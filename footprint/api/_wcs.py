@@ -172,7 +172,8 @@ def wcs_of(header: Any) -> Any:
     from astropy.wcs import WCS
 
     with _quiet():
-        header = _with_year(_single(header))
+        header = _single(header)
+        header = _with_year(header)
         if bad := no_numbers(header, size=False):
             # Infinity is not taken for 0 by itself.
             header = header.copy()

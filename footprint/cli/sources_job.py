@@ -17,7 +17,7 @@ from footprint.cli.extensions import stem_of, tell_extension
 from footprint.cli.render import Reporter
 from footprint.cli.sources_at import LEVEL, few_pixels, load_at, measured_at
 from footprint.cli.sources_maps import level_of
-from footprint.cli.sources_planes import Empty, planes_of, stacked
+from footprint.cli.sources_planes import Empty, check_noise, planes_of, stacked
 from footprint.errors import ArgumentError, ShapeError
 from footprint.io.kinds import called
 
@@ -356,21 +356,8 @@ def _one(job: Job, image: Any, **options: Any) -> tuple[Any, ...]:
         has = "holds" if isinstance(error, ShapeError) else "has"
         raise Empty(job.image, f"{has} {error.got}, wanted {error.wanted}", error.fix) from error
     tables = found if job.negatives is not None else (found,)
-    table = tables[0]
-    _check_noise(job.image, table)
+    check_noise(job.image, tables[0])
     return tables
-
-
-def _check_noise(image: str, table: Any) -> None:
-    """Raise where nothing is found because there is no noise, however it was measured; noise that was given is the user's."""
-    if len(table) or table.meta["noise"] != 0:
-        return
-    if "threshold" in table.meta:
-        value = f"every pixel kept by the clip is {table.meta['background']:.6g}"
-        raise Empty(image, f"has neither noise nor sources ({value})", "give an image that is not constant")
-    if table.meta["noise_by"] == "mesh":
-        value = "the noise is 0 in most cells of the mesh, and nothing is found in the others"
-        raise Empty(image, f"has neither noise nor sources ({value})", "give an image that has noise, or --noise-map")
 
 
 def load(source: Any, drawn: Sequence[str] = (), others: Collection[np.dtype[Any]] = (), **kinds: Any) -> None:
