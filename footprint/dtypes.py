@@ -19,6 +19,26 @@ def native(dtype: str | np.dtype) -> str:
     return np.dtype(dtype).newbyteorder("=").str
 
 
+def put_into(dst: np.ndarray, src: np.ndarray) -> None:
+    """Copy, casting as the dtypes say: what is beyond a dtype's range is infinite, as where kernels cast, without a warning.
+
+    Whether NumPy's was seen depended on the device, and on the thread that copied.
+    """
+    if dst.dtype == src.dtype:
+        np.copyto(dst, src)
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        np.copyto(dst, src, casting="unsafe")
+
+
+def in_one_piece(array: np.ndarray, dtype: str | np.dtype) -> np.ndarray:
+    """The array itself where it is C-contiguous and of this dtype, else a copy that is, cast as by `put_into`."""
+    if array.dtype == dtype:
+        return np.ascontiguousarray(array)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.ascontiguousarray(array, dtype)
+
+
 def sum_dtype(dtype: str | np.dtype) -> str:
     """What sums of values of ``dtype`` are formed in and returned as: float32 for small dtypes, float64 for others."""
     kind = np.dtype(dtype)

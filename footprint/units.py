@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 _SCALE = {"": 1, "B": 1}
 for _power, _letter in enumerate("KMGTPE", start=1):
@@ -86,6 +87,11 @@ def counted(number: int | str, things: str) -> str:
     noun, of, rest = things.partition(" of ")
     one = noun.removesuffix("ies") + "y" if noun.endswith("ies") else noun.removesuffix("s")
     return f"{number} {one}{of}{rest}"
+
+
+def none_of(names: Sequence[str]) -> str:
+    """What is missing, in words: ``no A``, ``no A or B``, ``no A, B or C``."""
+    return f"no {' or '.join(filter(None, [', '.join(names[:-1]), names[-1]]))}"
 
 
 def format_bytes(n: int | float) -> str:

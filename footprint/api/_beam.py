@@ -24,6 +24,7 @@ from footprint.api._header import (
     useless_beam,
 )
 from footprint.errors import ArgumentError, warn
+from footprint.units import none_of
 
 _FWHM = math.sqrt(8 * math.log(2))
 _DOUBLE = np.dtype(np.float64)
@@ -117,8 +118,9 @@ def beam_mask(header: Any, target: Any, shape: tuple[int, ...], unit: str = "") 
     if own is None:
         raise ArgumentError("header", useless_beam(header) or "no beam", "BMAJ, BMIN and BPA in degrees")
     if missing := unscaled(header):
-        told = f"no {' and no '.join(missing)}"
-        raise ArgumentError("header", told, "the size of pixels, which gives the beam in pixels", "without it a pixel is 1 degree")
+        raise ArgumentError(
+            "header", none_of(missing), "the size of pixels, which gives the beam in pixels", "without it a pixel is 1 degree"
+        )
     if own.major >= WIDEST:
         raise ArgumentError("header", f"a BMAJ of {own.major:.6g} degrees", f"BMAJ and BMIN in degrees, below {WIDEST:g}")
     inverse = np.linalg.inv(np.asarray(sky.pixel_scale_matrix, float)[[sky.wcs.lng, sky.wcs.lat]])

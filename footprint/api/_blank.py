@@ -13,7 +13,7 @@ from footprint.api._arrays import Array, Memory, limits_and_budget, on_host
 from footprint.api._axes import without_ones
 from footprint.api._image import Image, see
 from footprint.api._units import first_of, unmasked
-from footprint.dtypes import kernel_dtype, native
+from footprint.dtypes import kernel_dtype, native, put_into
 from footprint.errors import ArgumentError, ShapeError, choose
 
 BLANKS = ("auto", "nan", "zero", "none")
@@ -134,7 +134,7 @@ def read_rows(image: Image, rows: slice, out: np.ndarray) -> None:
     if image.file is not None:
         image.file.read(rows, out)
     elif isinstance(image.face, Array):
-        np.copyto(out, on_host(image.face.data[rows]), casting="unsafe")
+        put_into(out, on_host(image.face.data[rows]))
     else:
         image.face.data.fill((rows, slice(None)), out)
 
@@ -181,7 +181,7 @@ def blanked(image: Image, blank: str, masks: dict[str, Any], device: str = "cpu"
 
 def without_pixels(image: Image) -> ShapeError:
     """The error where an image, as `blanked` gives it, has no finite pixel: it names who has left none."""
-    wanted, blank = "at least one finite pixel", image.file
+    wanted, blank = "at least one", image.file
     if not isinstance(blank, Blanked):
         return ShapeError("image", f"{image.spec} without a finite pixel", wanted)
     for name, (mask, weight) in zip(blank.names, blank.masks):

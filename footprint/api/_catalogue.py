@@ -107,6 +107,7 @@ def catalogue(
     told += sky.describe(columns)
     describe_fits(columns, sky)
     describe_light(columns, sky, search.light)
+    told += search.light.wide(search.image.spec.shape) if search.light is not None else []
     for one in search.others:
         told += one.describe(columns)
     if told:

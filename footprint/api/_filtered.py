@@ -234,14 +234,14 @@ def operation(
     choose("nan", how.nan, TREATMENTS, 'astropy\'s "fill" with 0 is "ignore"' if how.nan == "fill" else "")
     many = complex_mask + (np.dtype(image.dtype).kind == "c")
     if (kind := np.dtype(how.result or sums).kind) == "c" and not many:
-        raise ArgumentError("dtype", np.dtype(how.result).name, "a floating dtype for real image and mask")
+        raise ArgumentError("dtype", np.dtype(how.result).name, "a floating dtype for a real image and mask")
     if many:
         if masked or weighed:
             raise ArgumentError("masked" if masked else "weight", "an array", "none for complex numbers", "filter their parts")
         if how.nan != "propagate":
             raise ArgumentError("nan", repr(how.nan), "'propagate' for complex numbers", "filter real and imaginary parts")
         if how.result and kind != "c":
-            raise ArgumentError("dtype", np.dtype(how.result).name, "complex64 or complex128 for complex image or mask")
+            raise ArgumentError("dtype", np.dtype(how.result).name, "complex64 or complex128 for a complex image or mask")
         return ComplexSums(op, many, not flip and complex_mask), weights
     if masked or weighed:
         return Known(op, how.scales(beside), how.nan == "propagate", masked, weighed), weights

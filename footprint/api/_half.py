@@ -94,7 +94,7 @@ def say_of_wedge(angles: np.ndarray, turn: bool) -> None:
     """Warn where a wedge of directions is missing: what a filtered backprojection makes of the others is too low by its share."""
     if is_one_direction(angles):
         count = "is one projection" if len(angles) == 1 else f"are {len(angles)} projections, all from one direction"
-        warn(f"there {count}: nothing tells where along its rays anything lies, so slices are smears and not the sample")
+        warn(f"there {count}: nothing tells where along its rays anything lies, so slices show smears, not the sample")
         return
     unseen = 1 - float(angle_weights(angles, turn).sum()) / np.pi
     if unseen > _UNSEEN:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._wcs import no_numbers, said, sizeless, sky_numbers, wcs_of
+from footprint.api._wcs import misplaced, no_numbers, no_year, said, sizeless, sky_numbers, unsuffixed, wcs_of
 from footprint.errors import ArgumentError
-from footprint.units import kind_of
+from footprint.units import kind_of, none_of
 
 # A card is 80 characters, of which the keyword takes 8.
 _LINE = 72
@@ -118,9 +118,12 @@ def unsaid(header: Any) -> str:
     scaled = any(re.fullmatch(r"(CD|PC)\d_\d", str(key)) for key in header)
     zero = [f"{key}{axis}" for key in ("CRVAL", "CRPIX") for axis in (1, 2) if f"{key}{axis}" not in header]
     one = [] if scaled else [f"CDELT{axis}" for axis in (1, 2) if f"CDELT{axis}" not in header]
-    told = [f"no {' and no '.join(keys)} (taken as {value})" for keys, value in ((zero, 0), (one, 1)) if keys]
+    told = [f"{none_of(keys)} (taken as {value})" for keys, value in ((zero, 0), (one, 1)) if keys]
     for key, value in no_numbers(header, size=False).items():
         told.append(f"{value!r} for {key}, which is no number ({'taken as 0' if key.startswith('CR') else 'left out'})")
+    told += [f"{value!r} for {key}, which is no year (left out)" for key, value in no_year(header).items()]
+    if kinds := unsuffixed(header):
+        told.append(f"SIP coefficients (A_ORDER), which are applied, but no -SIP at the end of {' or '.join(kinds)}")
     return f"the header has {' and '.join(told)}" if told else ""
 
 
@@ -138,9 +141,10 @@ def flat(wcs: Any) -> tuple[Any, str]:
     longitude, latitude = wcs.wcs.lng, wcs.wcs.lat
     if longitude < 0 or latitude < 0:
         return None, ""
-    if wcs.naxis == 2:
-        return wcs, ""
-    return wcs.sub([axis + 1 for axis in sorted((longitude, latitude))]), ""
+    if wcs.naxis != 2:
+        wcs = wcs.sub([axis + 1 for axis in sorted((longitude, latitude))])
+    why = misplaced(wcs)
+    return (None, why) if why else (wcs, "")
 
 
 def pixel_area(wcs: Any) -> float | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.dtypes import read_dtype
+from footprint.dtypes import put_into, read_dtype
 
 # What reads ahead in compressed files has nothing to do here.
 _OF_FILES = ("keep", "decoding", "decodings", "window_bytes", "projection")
@@ -44,7 +44,7 @@ class Held:
 
     def read(self, rows: slice, out: np.ndarray, angles: slice | None = None) -> None:
         """Fill ``out`` with rows of projections."""
-        np.copyto(out, self._frames[slice(None) if angles is None else angles, self._here(rows)], casting="unsafe")
+        put_into(out, self._frames[slice(None) if angles is None else angles, self._here(rows)])
 
     def flat_means(self, rows: slice) -> Any:
         """Means of flats."""

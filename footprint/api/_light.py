@@ -18,7 +18,8 @@ from footprint.errors import ArgumentError
 from footprint.kernels.apertures.contract import SUMS
 from footprint.ops.apertures import KRON, Light
 
-# Of the columns of flags: pixels without data, the image's end, no data at all, no Kron radius or one under the least.
+# Of the columns of flags: pixels without data, the image's end, no data at all there or in the annulus, no Kron radius or one under
+# the least.
 MASKED, AT_EDGE, EMPTY, ROUND = 1, 2, 4, 8
 # Of SExtractor's FLUX_AUTO: of the Kron radius, and the least radius in pixels.
 _KRON, _LEAST = 2.5, 1.75
@@ -68,7 +69,7 @@ class Photometry:
                 found |= self._flux(f"aper{i + 1}", part, math.pi * size * size, flags)
                 found[f"aper{i + 1}_area"] = part[:, 2].copy()
             if self.annulus:
-                self._take_sky_off(found, sums)
+                self._take_sky_off(found, sums, flags)
             found["aper_flags"] = flags
         if self.kron:
             flags, at = np.zeros(n, np.int64), SUMS * discs
@@ -95,7 +96,17 @@ class Photometry:
                 flags[rows] |= np.where(good + missing < whole[rows] * (1 - _SHARE), AT_EDGE, 0)
         return {f"{name}_flux": flux, f"{name}_flux_err": error}
 
-    def _take_sky_off(self, found: dict[str, np.ndarray], sums: np.ndarray) -> None:
+    def wide(self, shape: tuple[int, ...]) -> list[str]:
+        """What is to be said of discs that fit into an image of this shape nowhere, as those of arcseconds taken for pixels."""
+        some = [f"{radius:.6g}" for radius in self.radii if 2 * radius > min(shape)]
+        if not some:
+            return []
+        radii = f"{'a radius' if len(some) == 1 else 'radii'} of {' and '.join(some)} pixels"
+        return [
+            f"apertures with {radii} are wider than the image of {shape[0]} x {shape[1]}; all are cut off, and have a flag of 2"
+        ]
+
+    def _take_sky_off(self, found: dict[str, np.ndarray], sums: np.ndarray, flags: np.ndarray) -> None:
         """The mean of what lies between the annulus's radii, for every pixel of an aperture."""
         at = SUMS * len(self.radii)
         for first in range(0, len(sums), _ROWS):
@@ -104,6 +115,7 @@ class Photometry:
             total, squares, area, _ = (outer - inner).T
             with np.errstate(invalid="ignore", divide="ignore"):
                 level = np.where(area > _SHARE, total / area, np.nan)
+                flags[rows] |= np.where(np.isnan(level), EMPTY, 0)
                 wrong = noise_of_sums(area, self.beam_area, edge=False) / area * np.sqrt(np.maximum(squares, 0) / area)
                 for i in range(len(self.radii)):
                     name = f"aper{i + 1}"

@@ -59,7 +59,7 @@ def check_pairs(wanted: Any, search: Search, kept: Any) -> bool:
     beside = [name for name, there in others.items() if there]
     if beside:
         fix = "measure at the table's places with apertures or measure_at"
-        raise ArgumentError("pairs", f"beside {' and '.join(beside)}", "pairs alone", fix)
+        raise ArgumentError("pairs", f"it together with {' and '.join(beside)}", "it alone", fix)
     return True
 
 

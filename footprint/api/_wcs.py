@@ -25,6 +25,10 @@ _SKY = re.compile(r"RA--|DEC-|.LON|.LAT|..LN|..LT")
 _SIZES = re.compile(r"CDELT(\d+)|(?:CD|PC)(\d+)_(\d+)")
 _PLACES = re.compile(r"(?:CRVAL|CRPIX|CROTA)(\d+)|PV(\d+)_\d+|LONPOLE|LATPOLE")
 _MATRIX = re.compile(r"(CD|PC)(\d+)_(\d+)")
+# An equinox in words, which wcslib does not read: B1950, J2000.0, 2000.
+_YEAR = re.compile(r"\s*([BJ]?)\s*(\d{4}(?:\.\d*)?)\s*", re.IGNORECASE)
+# Degrees from which on a longitude is none: wcslib has no digits left for the places.
+_FAR = 1e6
 
 
 class _Mute(logging.Filter):
@@ -95,6 +99,57 @@ def no_numbers(header: Any, size: bool) -> dict[str, Any]:
     return {key: value for key, value in found.items() if not is_number(value) and not key.startswith(unused)}
 
 
+def misplaced(wcs: Any) -> str:
+    """Why a WCS of the sky gives no places: infinite numbers, and such as no place has; wcslib makes NaN, 0 or 240 of them."""
+    own = wcs.wcs
+    for name, values in (("CRVAL", own.crval), ("CRPIX", own.crpix), ("CDELT", own.cdelt)):
+        for axis, value in enumerate(values, 1):
+            if not math.isfinite(value):
+                return f"{name}{axis} is {value}, which is no number"
+            if name == "CRVAL" and abs(value) > _FAR:
+                return f"{name}{axis} is {value:g} degrees, which is no place on the sky"
+    return ""
+
+
+def _equinox(header: Any) -> dict[str, Any]:
+    """The card of the equinox, where it is no number and counts: EPOCH is the old name, and only equators have one."""
+    kinds = [str(said(header, f"CTYPE{axis}")) for axis in sky_numbers(header)]
+    key = next((key for key in ("EQUINOX", "EPOCH") if key in header), None)
+    if key is None or not any(kind.startswith(("RA--", "DEC-")) for kind in kinds):
+        return {}
+    value = said(header, key)
+    return {} if is_number(value) or not str(value).strip() else {key: value}
+
+
+def no_year(header: Any) -> dict[str, Any]:
+    """What a header has for an equinox and is none."""
+    return {key: value for key, value in _equinox(header).items() if not _YEAR.fullmatch(str(value))}
+
+
+def _with_year(header: Any) -> Any:
+    """The header with its equinox as a number, where it is said in words; and the frame, which its letter tells."""
+    for key, value in _equinox(header).items():
+        header = header.copy()
+        found = _YEAR.fullmatch(str(value))
+        del header[key]
+        if found:
+            header["EQUINOX"] = float(found[2])
+            frame = {"B": "FK4", "J": "FK5"}.get(found[1].upper())
+            if frame and not {"RADESYS", "RADECSYS"} & set(header):
+                header["RADESYS"] = frame
+    return header
+
+
+def unsuffixed(header: Any) -> list[str]:
+    """The CTYPE of celestial axes without the -SIP of the coefficients that astropy takes nevertheless."""
+    if not all(is_number(order := said(header, key)) and order > 1 for key in ("A_ORDER", "B_ORDER") if key in header):
+        return []
+    if not {"A_ORDER", "B_ORDER"} <= set(header):
+        return []
+    kinds = {f"CTYPE{axis}": str(said(header, f"CTYPE{axis}")).strip() for axis in sky_numbers(header)}
+    return [key for key, kind in kinds.items() if not kind.endswith("-SIP")]
+
+
 def _unused(matrix: set[str]) -> tuple[str, ...]:
     """Names of cards that count for nothing beside a matrix."""
     if not matrix:
@@ -118,6 +173,7 @@ def wcs_of(header: Any) -> Any:
 
     with _quiet():
         header = _single(header)
+        header = _with_year(header)
         if bad := no_numbers(header, size=False):
             # Infinity is not taken for 0 by itself.
             header = header.copy()

@@ -30,7 +30,7 @@ def axes_of(axes: Any, n_axes: int) -> tuple[int, ...]:
         raise ArgumentError("axes", repr(axes), "whole numbers, such as (-2, -1)") from None
     found = tuple(axis + n_axes if axis < 0 else axis for axis in wanted)
     if len(set(found)) < len(found) or any(not 0 <= axis < n_axes for axis in found):
-        raise ArgumentError("axes", axes, f"different axes of {n_axes}, from {-n_axes} to {n_axes - 1}")
+        raise ArgumentError("axes", axes, f"axes from {-n_axes} to {n_axes - 1}, each once")
     return found
 
 

@@ -52,7 +52,7 @@ class Windows:
             found[name] = np.empty(len(table))
             for first in range(0, len(table), _ROWS):
                 rows = table[first : first + _ROWS]
-                with np.errstate(divide="ignore", invalid="ignore"):
+                with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                     variance = 4 * rows[:, column] / rows[:, LIGHT] ** 2
                     if self.beam_area:
                         beam, own = self.beam_area / (2 * np.pi), rows[:, SIZE] ** 2

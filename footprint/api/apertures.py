@@ -17,7 +17,7 @@ from footprint.api._places import places_of
 from footprint.api._sky import sky_of
 from footprint.api._table import Columns
 from footprint.dtypes import kernel_dtype
-from footprint.errors import ArgumentError, ShapeError
+from footprint.errors import ArgumentError, ShapeError, warn
 from footprint.kernels.apertures.contract import PLACE, SUMS
 from footprint.ops.apertures import Apertures
 from footprint.plan.faces import Taker
@@ -76,7 +76,12 @@ def apertures(
         One row per position: x, y; for every radius aper1_flux (in Jy where the image is in Jy/beam and the beam is known),
         aper1_flux_err (of the noise, correlated by the beam where one is known, and of the annulus, not of the source's photons),
         aper1_area (square pixels with data), aper2_flux and so on; aper_flags, a sum: 1 where pixels had no data, 2 beyond the
-        image's end, 4 where there was no data at all and the flux is NaN.
+        image's end, 4 where there was no data at all, there or in the annulus, and the flux is NaN.
+
+    Warns
+    -----
+    UserWarning
+        A disc that is wider than the image.
 
     Raises
     ------
@@ -115,6 +120,8 @@ def apertures(
         columns = {name: data for name, data in columns.items() if not name.endswith("_err")}
     found = Columns({"x": at[:, 0].copy(), "y": at[:, 1].copy()} | columns)
     describe_light(found, sky, light)
+    for sentence in light.wide(seen.spec.shape):
+        warn(sentence)
     return found.table()
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from footprint.api._arrays import Memory
 from footprint.api.rotation_axis import Search, axis_of, by_name, per_slice, searched
 from footprint.errors import ArgumentError, FormatError, warn
+from footprint.units import counted
 
 # Places over the detector's height where the axis is searched, and degrees that it may lean for them to be searched narrowly.
 _BANDS, _LEAN = 12, 5.0
@@ -126,8 +127,9 @@ def by_row(scan: Any, order: int, search: tuple[float, float] | None, how: dict[
     rows, found, scores = (np.array(column, np.float64) for column in zip(*places))
     usable = np.isfinite(found) & (scores >= _DOUBTFUL)
     if usable.sum() < order + 2:
-        wanted = f"at least {order + 2} heights of the detector where the axis can be found, {usable.sum()} of {len(rows)} have it"
-        raise ArgumentError("center", "its search by rows", wanted, "search one axis with center='auto', or give it as a number")
+        had = f"an axis found at {usable.sum()} of {counted(len(rows), 'heights of the detector')}"
+        wanted = f"one found at {order + 2} or more"
+        raise ArgumentError("center", had, wanted, "search one axis for all rows, or give it as a number")
     scale = (n_z - 1) / 2
     line = fitted((rows - scale) / scale, found, usable, order)
     centers = np.polynomial.polynomial.polyval((np.arange(n_z) - scale) / scale, line.values)

@@ -100,7 +100,7 @@ def find_tilt(
     degrees, tried = 0.0, list[tuple[float, float]]()
     while True:
         turned = untilt_of(degrees, int(scan.shape[1]), int(scan.shape[2])) if degrees else None
-        axis = by_row(scan, 1, search, how | {"turned": turned})
+        axis = _heights(scan, search, how | {"turned": turned})
         rest = axis.degrees
         tried.append((degrees, rest))
         if len(tried) == _TURNS or abs(rest) <= (max(_NOTHING, axis.error / 4) if tried[1:] else _NOTHING):
@@ -118,6 +118,16 @@ def find_tilt(
     tilt = Tilt(degrees, error, float(axis.centers.mean()), axis.score, axis.spread, len(tried))
     _judge(tilt, axis)
     return tilt
+
+
+def _heights(scan: Any, search: tuple[float, float] | None, how: dict[str, Any]) -> AxisByRow:
+    """The axis by rows; what hinders that search is told of the tilt, which is what was asked for."""
+    try:
+        return by_row(scan, 1, search, how)
+    except ArgumentError as error:
+        if error.name != "center" or error.got == repr(how["method"]):
+            raise
+        raise ArgumentError("tilt", error.got, error.wanted, "give the tilt in degrees") from None
 
 
 def _shown(tried: list[tuple[float, float]]) -> float:

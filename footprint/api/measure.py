@@ -90,7 +90,9 @@ def measure(image: Any, labels: Any, count: int | None = None, *, memory: Memory
         # Kernels read int32: what that does not hold would come round as a label that was asked for.
         low, high = int(ids.data.min()), int(ids.data.max())
         if not -(2**31) <= low <= high < 2**31:
-            raise ShapeError("labels", f"numbers {low} to {high}", "numbers an int32 holds", "renumber them, as `label` does")
+            raise ShapeError(
+                "labels", f"numbers {low} to {high}", "numbers that an int32 can hold", "renumber them, as `label` does"
+            )
     if count is None:
         count = max(int(ids.data.max()), 0) if ids.spec.size else 0
     op = _op(count)

@@ -20,7 +20,7 @@ from footprint.api._places import places_of, shapes_of
 from footprint.api._sky import Sky, sky_of
 from footprint.api._table import Columns
 from footprint.api.background import cells_of
-from footprint.errors import ArgumentError, ShapeError
+from footprint.errors import ArgumentError, ShapeError, warn
 from footprint.kernels.find_sources.contract import LABEL, MOMENTS, PIXELS, SUM, SUM_X, SUM_Y, X_PEAK, Y_PEAK
 from footprint.kernels.fit.contract import COLUMNS, MAJOR, MINOR, THETA, X, Y
 from footprint.kernels.held.contract import FOUND
@@ -143,6 +143,8 @@ def measure_at(
     call("measure_at", steps, ins, outs, plain.where(device), memory, on_plan=on_plan)
     if own is None and not op.beam:
         columns = {name: one for name, one in columns.items() if name.startswith("aper")}
+    for sentence in light.wide(seen.spec.shape) if light is not None else ():
+        warn(sentence)
     return _table(positions, at, columns, fits, sky, levels, light, stats, "zero" if padded else blank)
 
 

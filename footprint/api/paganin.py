@@ -152,7 +152,9 @@ def phase_of(delta_beta: Any, energy: Any, distance: Any, pixel_size: Any, paddi
             warn(f"a distance of {number:g} metres is rare, as detectors stand within {_FAR:g}: it may be in millimetres")
         numbers.append(number)
         if what == "delta_beta" and density is not None:
-            raise ArgumentError("density", repr(density), "it with the formula of a material, such as SiO2, as delta_beta")
+            raise ArgumentError(
+                "density", repr(density), "it together with a material, whose formula delta_beta then is, such as SiO2"
+            )
     if is_border(padding):
         named = numpy_border(padding, "padding")
         # Of the constants only 0 has its own name.

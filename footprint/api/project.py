@@ -123,7 +123,7 @@ def _op(shape: Any, angles: Any, center: Any, n_x: Any, roi: Any, axis_shifts: A
         raise ArgumentError("n_x", repr(bins), "at least 1 detector pixel")
     if isinstance(angles, int | np.integer):
         if angles < 1:
-            raise ArgumentError("angles", int(angles), "radians, or how many of at least 1")
+            raise ArgumentError("angles", int(angles), "radians, or how many there are, 1 or more")
         turns = angles_of(None, int(angles))
     else:
         turns = angles_of(angles, numbers("angles", angles, "rad").size)

@@ -176,6 +176,8 @@ def reconstruct(
     )
     how = How(fbp, half_acquisition, steps, out_dtype, out_range, iterations, weight, nonnegative)
     taken, run = Taken(rows, i0, shifts, log), _Run(out, memory, device, fft, on_plan, on_counts, progress)
+    if hasattr(scan, "check_headers"):
+        scan.check_headers()
     try:
         return _reconstruct(scan, is_watched(black_frames, log), center, how, taken, run)
     except BlackFrames as found:

@@ -23,6 +23,7 @@ from footprint.ops.untilt import Untilt
 from footprint.plan.faces import Region, Taker
 from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
+from footprint.units import counted
 
 # Above this spread in pixels the caller is warned, as below an operation's own score.
 _SPREAD = 0.3
@@ -335,8 +336,8 @@ def _range(scan: Any, search: tuple[float, float] | None) -> tuple[int, int]:
     """First and last doubled axis to try, with one more on both sides so that a peak at an end is seen as one."""
     n_x = scan.shape[2]
     if n_x < 4:
-        wanted = f"a detector of at least 4 pixels, this one has {n_x}"
-        raise ArgumentError("center", "a search for it", wanted, "give the axis as a number")
+        found, wanted = f"a detector of {counted(n_x, 'pixels')}", "at least 4 pixels to find the axis in"
+        raise ArgumentError("center", found, wanted, "give the axis as a number")
     if search is None:
         edge = 0.05 if getattr(scan, "field_of_view", None) == "Half" else 0.25
         low, high = edge * (n_x - 1), (1 - edge) * (n_x - 1)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from footprint.api._scan import job_of, means_bytes
+from footprint.dtypes import put_into
 from footprint.errors import ArgumentError, flag
 
 # What a reader says and does about rows of the file, a binned row being several of them.
@@ -71,9 +72,9 @@ def select(
     left_out = np.unique(_frames(exclude, n_angles))
     kept = np.setdiff1d(np.arange(n_angles), left_out)[begin::step]
     if not len(kept) and begin:
-        raise ArgumentError("start", begin, f"a number of the {n_angles - len(left_out)} projections that are left, from 0")
+        raise ArgumentError("start", begin, f"one of the {n_angles - len(left_out)} projections that are left, counted from 0")
     if not len(kept):
-        raise ArgumentError("exclude", f"all {n_angles} projections", "some to be left")
+        raise ArgumentError("exclude", f"all {n_angles} projections", "at least one that is left")
     return Selected(scan, kept, size, flag("flip", flip))
 
 
@@ -166,7 +167,7 @@ class Selected:
             frame = np.empty((1, here.stop - here.start, self._scan.shape[2]), self._scan.dtype)
             for i, projection in enumerate(index):
                 self._scan.read(here, frame, slice(int(projection), int(projection) + 1))
-                np.copyto(out[i], self._binned(frame, getattr(self._scan, "saturation", None))[0], casting="unsafe")
+                put_into(out[i], self._binned(frame, getattr(self._scan, "saturation", None))[0])
             return
         ends = np.flatnonzero(np.diff(index) != 1) + 1
         for a, b in zip(np.r_[0, ends], np.r_[ends, len(index)]):
@@ -175,6 +176,12 @@ class Selected:
         if self.flip:
             for line in out.reshape(-1, self.n_x) if out.flags.c_contiguous else (row for frame in out for row in frame):
                 line[:] = line[::-1].copy()
+
+    def check_headers(self, angles: Any = None) -> None:
+        """Those of the projections taken: one that is left out may be damaged."""
+        check = getattr(self._scan, "check_headers", None)
+        if check is not None:
+            check(self.kept if angles is None else self.kept[angles])
 
     def flat_means(self, rows: slice) -> Any:
         """Means of flats."""

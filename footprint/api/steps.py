@@ -19,7 +19,7 @@ from footprint.ops.flatfield import DeadPixels, MinusLog, ShiftSinograms, Sinogr
 from footprint.ops.normalize import METHODS, Normalize
 from footprint.ops.reconstruct import Steps
 from footprint.ops.unsharp import Unsharp
-from footprint.units import kind_of
+from footprint.units import kind_of, none_of
 
 Setting = str | float | Mapping[str, Any] | Op | None
 
@@ -166,7 +166,7 @@ def _made(name: str, given: Setting, make: Callable[..., Op], main: str) -> Op |
     lacking = [key for key in needed if key not in given]
     if lacking:
         example = ", ".join(f"{key!r}: ..." for key in needed)
-        raise ArgumentError(name, f"no {' and no '.join(lacking)}", f"all that it needs, as in {{{example}}}")
+        raise ArgumentError(name, none_of(lacking), f"all that it needs, as in {{{example}}}")
     try:
         return make(**given)
     except ArgumentError as error:

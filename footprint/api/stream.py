@@ -327,7 +327,7 @@ def _planned(name: str, passing: _Passing, depth: int, memory: Memory, device: s
     op, ins, dtype, count = passing.op, [passing.frame, *passing.rest], passing.dtype, passing.n_frames
     specs = op.out_specs(*op.in_specs(*(spec for spec, _ in ins)))
     if len(specs) != 1:
-        raise ArgumentError("verb", f"an operation with {len(specs)} results", "one result a frame")
+        raise ArgumentError("verb", f"an operation with {len(specs)} results", "one with a single result for each frame")
     kind = specs[0].dtype if dtype is None else described((), dtype)[0].dtype
     if np.dtype(kind).kind != "f" and np.dtype(specs[0].dtype).kind == "f":
         raise ShapeError("dtype", str(np.dtype(kind)), "a floating dtype such as float32")

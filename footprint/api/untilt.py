@@ -102,5 +102,5 @@ def untilt_of(degrees: Any, rows: Any, columns: Any) -> Untilt:
         raise ArgumentError("degrees", repr(degrees), f"a tilt from {-MOST:g} to {MOST:g} degrees")
     for what, value in (("rows", rows), ("columns", columns)):
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 0:
-            raise ArgumentError(what, repr(value), "a number of the detector's pixels")
+            raise ArgumentError(what, repr(value), f"how many {what} the detector has")
     return Untilt(angle, int(rows), int(columns))

@@ -115,10 +115,10 @@ def value_range(
             progress(k + 1, count)
     values = np.concatenate(kept.values)
     if not len(values):
-        raise ArgumentError("out_range", "slices without a finite value", "numbers to find a range of")
+        raise ArgumentError("out_range", "slices without a finite value", "finite values, between which the range is found")
     low, high = np.percentile(values, [lowest, highest])
     if not low < high:
-        raise ArgumentError("out_range", f"slices of {low:.6g} everywhere", "different values", "give the range as two numbers")
+        raise ArgumentError("out_range", f"slices of {low:.6g} everywhere", "values that differ", "give the range as two numbers")
     return float(low), float(high)
 
 

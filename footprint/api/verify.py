@@ -62,8 +62,8 @@ def verify(job: str, devices: Sequence[str] | None = None, *, size: int = 1024, 
     job : {"convolve", "fbp", "sources"}
         A 13 x 13 convolution of a size x size image; FBP of 3/4 size angles of size pixels; the sources of a size x size field.
     devices : sequence of str, optional
-        Two or more; the first is the one the others are compared with. By default the CPU, and the first device of every other kind
-        found here.
+        Two or more, all different; the first is the one the others are compared with. By default the CPU, and the first device of
+        every other kind found here.
     size : int
         Pixels a side, at least 32.
     seed : int
@@ -82,8 +82,9 @@ def verify(job: str, devices: Sequence[str] | None = None, *, size: int = 1024, 
     Examples
     --------
     >>> import footprint as fp
-    >>> [v.agrees for v in fp.verify("convolve", ["cpu", "cpu"], size=64)]
-    [True, True]
+    >>> here = [name for name, missing in fp.devices() if not missing and not name.startswith("null")]
+    >>> len(here) < 2 or all(v.agrees for v in fp.verify("convolve", here[:2], size=64))
+    True
     """
     choose("job", job, JOBS)
     if not isinstance(size, int | np.integer) or size < 32:
@@ -92,9 +93,15 @@ def verify(job: str, devices: Sequence[str] | None = None, *, size: int = 1024, 
     if isinstance(devices, str) or len(devices) < 2:
         raise ArgumentError("devices", repr(devices), "two devices or more in a list, such as ['cpu', 'cuda']", _HERE)
     # Before the first runs: one that is not here is the user's to know at once.
+    seen: dict[tuple[str, int, str], str] = {}
     for device in devices:
         for one in choose_device(device).each:
             running_backend(str(one))
+            key = (one.kind, one.number, one.profile)
+            if key in seen:
+                again = f"{device!r} again" if device == seen[key] else f"{seen[key]!r} and {device!r}, which are one device"
+                raise ArgumentError("devices", again, "devices that differ, as each agrees with itself", _HERE)
+            seen[key] = device
     call, plan, arrays = _job(job, size, np.random.default_rng(seed))
     found: list[Verdict] = []
     first: np.ndarray | None = None

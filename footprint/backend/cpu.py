@@ -17,6 +17,7 @@ from footprint.backend import blas, compiling
 from footprint.backend.base import Backend, Baked, Callers
 from footprint.backend.fft.numpy import RowFFT
 from footprint.backend.memory import address_limit, free_host_bytes, resident_bytes, small_pages, threads_that_fit
+from footprint.dtypes import put_into
 from footprint.errors import BackendError
 from footprint.kernels.common.table import cpu_launch
 from footprint.spec import ArraySpec, Limits
@@ -171,11 +172,11 @@ class CpuBackend(Backend):
 
     def write(self, dst: np.ndarray, src: np.ndarray) -> None:
         """Copy, casting and swapping bytes in NumPy's small fixed buffer."""
-        np.copyto(dst, src, casting="unsafe")
+        put_into(dst, src)
 
     def read(self, dst: np.ndarray, src: np.ndarray, wait: bool = True) -> None:
         """The same copy the other way."""
-        np.copyto(dst, src, casting="unsafe")
+        put_into(dst, src)
 
     def clear(self, dst: np.ndarray) -> None:
         """Zeros."""
@@ -196,7 +197,7 @@ class CpuBackend(Backend):
 
     def copy(self, dst: np.ndarray, src: np.ndarray) -> None:
         """The same copy within."""
-        np.copyto(dst, src, casting="unsafe")
+        put_into(dst, src)
 
     def compile(self, kernel: str, specs: tuple[ArraySpec, ...], numbers: Mapping[str, Any]) -> Callable[..., None]:
         """The Numba function with its numbers; Numba compiles per dtype at the first call and keeps the code on disk."""

@@ -19,6 +19,7 @@ from footprint.backend.cuda_binary import binary
 from footprint.backend.cuda_launch import Baking, Ready
 from footprint.backend.cuda_turns import Current, address_of, in_rows, marked, rows_down, rows_up, span
 from footprint.backend.fft.base import transforms
+from footprint.dtypes import in_one_piece, put_into
 from footprint.errors import BackendError
 from footprint.kernels.common.launch import A, Launch, W
 from footprint.kernels.common.load import text
@@ -203,7 +204,7 @@ class CudaBackend(Backend):
             if in_rows(src, dst.spec):
                 rows_up(dst.ptr, src, stream)
                 return
-            src = np.ascontiguousarray(src, dst.spec.dtype)
+            src = in_one_piece(src, dst.spec.dtype)
             runtime.memcpyAsync(dst.ptr, src.ctypes.data, src.nbytes, runtime.memcpyHostToDevice, stream)
 
     def read(self, dst: np.ndarray, src: View, wait: bool = True) -> None:
@@ -223,7 +224,7 @@ class CudaBackend(Backend):
             if wait or not whole:
                 runtime.streamSynchronize(stream)
         if not whole:
-            np.copyto(dst, target, casting="unsafe")
+            put_into(dst, target)
 
     def clear(self, dst: View) -> None:
         """Zeros, queued."""
@@ -336,7 +337,7 @@ class CudaBackend(Backend):
         ptr, nbytes = dst.ptr, dst.spec.nbytes
 
         def send(src: np.ndarray, here: int) -> None:
-            src = np.ascontiguousarray(src, dtype)
+            src = in_one_piece(src, dtype)
             copy(ptr, address_of(src), nbytes, kind, here)
 
         return send

@@ -24,6 +24,7 @@ from footprint.backend.fft.base import transforms
 from footprint.backend.memory import free_host_bytes
 from footprint.backend.opencl_launch import Built, Ready
 from footprint.backend.opencl_pinned import Pinned
+from footprint.dtypes import in_one_piece, put_into
 from footprint.errors import BackendError, ShapeError
 from footprint.kernels.common.launch import A, Launch, W
 from footprint.kernels.common.load import text
@@ -228,7 +229,7 @@ class OpenClBackend(Backend):
     def write(self, dst: View, src: np.ndarray) -> None:
         """Host to device; only from memory that it `reaches` it goes on when this returns."""
         if dst.memory is not None:
-            host = np.ascontiguousarray(src, dst.spec.dtype)
+            host = in_one_piece(src, dst.spec.dtype)
             if not host.flags.writeable:
                 # PyOpenCL takes writable memory only, even to read it.
                 window: Any = (ctypes.c_char * host.nbytes).from_address(host.ctypes.data)
@@ -247,7 +248,7 @@ class OpenClBackend(Backend):
         if wait or not whole or not self.reaches(target):
             copied.wait()
         if not whole:
-            np.copyto(dst, target, casting="unsafe")
+            put_into(dst, target)
 
     def clear(self, dst: View) -> None:
         """Zeros."""

@@ -197,11 +197,11 @@ def command(
 
     from footprint.cli.outputs import check_names
     from footprint.cli.pictures import check_image_out, refuse, tell_colours
-    from footprint.io.frame_source import FrameSource, open_source
+    from footprint.io.frame_source import IMAGES, FrameSource, open_source
     from footprint.io.picture import is_picture
 
     reporter = Reporter(quiet, as_json)
-    check_names([name for name in (image, mask, masked, weight) if name is not None], {"out": target})
+    check_names([name for name in (image, mask, masked, weight) if name is not None], {"out": target}, IMAGES)
     options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "nan": nan, "method": method}
     options |= {"memory": memory, "device": device, "flip": not correlate, "on_plan": reporter.plan}
     if is_picture(image):

@@ -124,14 +124,14 @@ def command(
     from footprint.api.filter_rows import result_dtype
     from footprint.cli.outputs import check_names
     from footprint.cli.pictures import check_image_out, tell_colours
-    from footprint.io.frame_source import FrameSource, open_source
+    from footprint.io.frame_source import IMAGES, FrameSource, open_source
     from footprint.io.image import create_image
     from footprint.io.image_writer import create_stack
     from footprint.io.output import together
     from footprint.io.picture import is_picture
 
     reporter = Reporter(quiet, as_json)
-    check_names([image], {"out": target})
+    check_names([image], {"out": target}, IMAGES)
     options: dict[str, Any] = {"mode": boundary, "cval": cval, "device": device, **how}
     if is_picture(image):
         _picture(reporter, name, image, plane, target, overwrite, {**options, "memory": memory})

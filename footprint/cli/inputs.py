@@ -29,7 +29,7 @@ def tell() -> None:
     _before.clear()
     if changed:
         more = f" and {len(changed) - 1} more were" if len(changed) > 1 else " was"
-        warn(f"{changed[0]}{more} written while this job read it: what it made may be of the old and of the new")
+        warn(f"{changed[0]}{more} written while this job read it: the result may mix what was there before and after")
 
 
 def _states(name: str) -> Iterator[tuple[str, _State]]:

@@ -25,6 +25,30 @@ class Job(click.Command):
                     parser.add_option(obj=param, opts=[opposite], dest=param.name, action="store_const", const=off)
         return parser
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read by click; what one option asks for and another has no use for is refused before anything is opened."""
+        rest = super().parse_args(ctx, args)
+        if "cval" in ctx.params:
+            _check_cval(ctx)
+        return rest
+
+
+def _check_cval(ctx: click.Context) -> None:
+    """Raise where ``--cval`` is given, here or in a file, and no constant lies outside; the library takes it, as SciPy does."""
+    from click.core import ParameterSource
+
+    from footprint.kernels.common.borders import border
+
+    source, boundary = ctx.get_parameter_source("cval"), ctx.params["boundary"]
+    # Who gives another border here has overruled that of the file, and its constant with it.
+    overruled = (ParameterSource.DEFAULT_MAP, ParameterSource.COMMANDLINE)
+    if source is ParameterSource.DEFAULT or (source, ctx.get_parameter_source("boundary")) == overruled:
+        return
+    if border(boundary) != "constant":
+        found = f"{ctx.params['cval']:g} with --boundary {boundary}"
+        wanted = "it with --boundary constant alone, as other borders have no value of their own"
+        raise ArgumentError("--cval", found, wanted, "give --boundary constant, or leave --cval out")
+
 
 def _one_plane(_ctx: click.Context, _param: click.Parameter, value: str | int | None) -> int | tuple[int, ...] | None:
     try:

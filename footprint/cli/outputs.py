@@ -6,16 +6,18 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from footprint.cli.inputs import watch
 from footprint.errors import ArgumentError
+from footprint.io.formats import is_stored
 from footprint.io.kinds import called
 from footprint.io.output import check_output
 
 
-def check_names(inputs: Sequence[str], outputs: Mapping[str, str | None]) -> None:
-    """Raise ArgumentError where one file would be written over another of the same job, --overwrite or not.
+def check_names(inputs: Sequence[str], outputs: Mapping[str, str | None], frames: Sequence[str] = ()) -> None:
+    """Raise ArgumentError where one file would be written over another of the same job, --overwrite or not, or be taken for input.
 
     Inputs are watched from now on, see `footprint.cli.inputs`.
 
@@ -25,6 +27,8 @@ def check_names(inputs: Sequence[str], outputs: Mapping[str, str | None]) -> Non
         Files the job reads; ``FILE:/DATASET`` and ``FILE[...]`` are ``FILE``.
     outputs
         Option -> file, None where it is not given.
+    frames
+        Kinds of files that the job takes for frames where an input is a folder of them.
     """
     files = list(map(_file_of, inputs))
     watch(files)
@@ -36,6 +40,25 @@ def check_names(inputs: Sequence[str], outputs: Mapping[str, str | None]) -> Non
         if place in taken:
             raise ArgumentError(f"--{option}", f"{name}, which {taken[place]}", "another name")
         taken[place] = f"is written by --{option}"
+        for read in inputs:
+            if _joins(name, read, frames):
+                found = f"{name}, which would be one more frame of {read} in the next run"
+                raise ArgumentError(f"--{option}", found, "a file that is not among the frames", "write it to another folder")
+
+
+def _joins(name: str, read: str, frames: Sequence[str]) -> bool:
+    """Whether an output would be read with a folder of frames, or with files named by ``*``; a Zarr's files are no frames."""
+    file = Path(name)
+    if file.name.startswith(".") or not called(file, *frames):
+        return False
+    # Where it is written through a link, the link has its name in the folder.
+    places = [file.parent.resolve() / file.name, Path(os.path.realpath(name))]
+    folder = Path(read)
+    if folder.is_dir():
+        return not is_stored(read) and folder.resolve() in [place.parent for place in places]
+    if folder.exists() or not any(sign in read for sign in "*?["):
+        return False
+    return any(place.match(os.path.abspath(read)) for place in places)
 
 
 def _file_of(name: str) -> str:

@@ -53,7 +53,7 @@ def refuse(**options: Any) -> None:
     for name, value in options.items():
         if value is not None:
             fix = "every colour is filtered, and rounded to the picture's dtype"
-            raise ArgumentError(name, value, "nothing for a picture", fix)
+            raise ArgumentError(name, value, "none for a picture", fix)
 
 
 def check_image_out(

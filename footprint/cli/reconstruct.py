@@ -273,7 +273,8 @@ def command(
     if resume:
         stop.keep(target)
     read = (scan, *(options[name] for name in ("flats", "darks", "angles", "shifts", "axis_shifts") if options[name] is not None))
-    check_names(read, {"out": target, "png": png, "axis-png": axis_png, "report": report, "log": log_file})
+    outputs = {"out": target, "png": png, "axis-png": axis_png, "report": report, "log": log_file}
+    check_names(read, outputs, ("tiff", "jp2"))
     files = Files(target, png, overwrite, resume, axis_png, report, compression, levels, zarr_format, image_format, quality)
     with logged(log_file, reporter):
         finished = is_finished(target, overwrite, resume)
@@ -288,6 +289,7 @@ def command(
             if finished:
                 raise refusal(target, about, job)
             check_axis_png(axis_png, job["center"])
+            source.check_headers()
             turned = set_upright(source, job, memory, device)
             about = turned | about
             if isinstance(job["center"], Tries):

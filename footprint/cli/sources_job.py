@@ -17,7 +17,7 @@ from footprint.cli.extensions import stem_of, tell_extension
 from footprint.cli.render import Reporter
 from footprint.cli.sources_at import LEVEL, few_pixels, load_at, measured_at
 from footprint.cli.sources_maps import level_of
-from footprint.cli.sources_planes import Empty, planes_of, stacked
+from footprint.cli.sources_planes import Empty, check_noise, planes_of, stacked
 from footprint.errors import ArgumentError, ShapeError
 from footprint.io.kinds import called
 
@@ -356,10 +356,7 @@ def _one(job: Job, image: Any, **options: Any) -> tuple[Any, ...]:
         has = "holds" if isinstance(error, ShapeError) else "has"
         raise Empty(job.image, f"{has} {error.got}, wanted {error.wanted}", error.fix) from error
     tables = found if job.negatives is not None else (found,)
-    table = tables[0]
-    if len(table) == 0 and table.meta["noise"] == 0 and "threshold" in table.meta:
-        value = f"every pixel kept by the clip is {table.meta['background']:.6g}"
-        raise Empty(job.image, f"has neither noise nor sources ({value})", "give an image that is not constant")
+    check_noise(job.image, tables[0])
     return tables
 
 

@@ -73,6 +73,18 @@ class Empty(FormatError):
     """An image, or a plane of a cube, without data or without noise."""
 
 
+def check_noise(image: str, table: Any) -> None:
+    """Raise where nothing is found because there is no noise, however it was measured; noise that was given is the user's."""
+    if len(table) or table.meta["noise"] != 0:
+        return
+    if "threshold" in table.meta:
+        value = f"every pixel kept by the clip is {table.meta['background']:.6g}"
+        raise Empty(image, f"has neither noise nor sources ({value})", "give an image that is not constant")
+    if table.meta["noise_by"] == "mesh":
+        value = "the noise is 0 in most cells of the mesh, and nothing is found in the others"
+        raise Empty(image, f"has neither noise nor sources ({value})", "give an image that has noise, or --noise-map")
+
+
 def stacked(tables: Mapping[int, Any]) -> Any:
     """The catalogues of a cube's planes, by their numbers in it, as one: with the plane, and what was its own, in every row."""
     from astropy.table import vstack

@@ -12,7 +12,7 @@ import numpy as np
 
 from footprint.errors import FormatError, missing_extra, warn
 from footprint.io.formats import is_stored
-from footprint.io.frames import Frames, cast_into, existing_file, reading
+from footprint.io.frames import Frames, cast_into, existing_file, looked_at, reading
 from footprint.io.image import Image, open_image, open_planes
 from footprint.io.kinds import called, suffixes
 from footprint.io.picture import check_depth
@@ -20,7 +20,7 @@ from footprint.io.raw import RawFrames
 from footprint.io.scale import Scale, of_dpi
 
 _PICTURES = ("png", "jpeg", "bmp")
-_IMAGES = ("tiff", "fits", "npy", "hdf5", *_PICTURES)
+IMAGES = ("tiff", "fits", "npy", "hdf5", *_PICTURES)
 # Bytes of a frame that are cast at a time.
 _STAGED = 1 << 20
 # A decoder keeps frames that later ones refer to, 16 in H.264, some that wait for their turn, and tables beside each. Measured with
@@ -170,12 +170,12 @@ class Folder(FrameSource):
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
         try:
-            files = [p for p in Path(path).iterdir() if called(p, *_IMAGES) and not p.name.startswith(".") and p.is_file()]
+            files = [p for p in Path(path).iterdir() if called(p, *IMAGES) and not p.name.startswith(".") and p.is_file()]
         except OSError as error:
             raise FormatError(path, f"cannot be listed ({error.strerror})") from error
         if not files:
             raise FormatError(
-                path, f"is a folder without images ({', '.join(suffixes(*_IMAGES))})", "give one image, or a folder of them"
+                path, f"is a folder without images ({', '.join(suffixes(*IMAGES))})", "give one image, or a folder of them"
             )
         # Numbers as numbers; \d is what int() takes.
         self._files = sorted(
@@ -185,6 +185,9 @@ class Folder(FrameSource):
             self.shape, self.dtype = (len(files), *first.shape), first.dtype
             self.scale, self.inverted = first.scale, first.inverted
             self.lost = f"{self.path}: its frames {_IN_COLOUR}." if getattr(first, "coloured", False) else ""
+        for file in looked_at(self._files[1:]):
+            with _image(file) as image:
+                self._check(image.path, image.shape, image.dtype)
 
     def read(self, number: int, out: np.ndarray) -> None:
         """See `FrameSource`."""

@@ -109,6 +109,13 @@ class Scan:
         """
         self._read(self._parts.projections, rows, out, angles)
 
+    def check_headers(self, angles: Any = None) -> None:
+        """Raise FormatError where a file of these projections, all by default, is unlike the first: before a run, not in it."""
+        projections = self._parts.projections
+        check = getattr(projections.frames, "check_headers", None)
+        if check is not None:
+            check(projections.index if angles is None else projections.index[angles])
+
     @property
     def array(self) -> np.ndarray | None:
         """All projections as they lie in memory, native NumPy; None where they are in a file, or lie otherwise."""

@@ -130,7 +130,7 @@ def _in_words(file: Path, name: str, what: str) -> np.ndarray:
                 widths.add(len(found) - before)
                 before = len(found)
             if len(widths) > 1:
-                raise FormatError(name, f"its lines hold different counts of numbers, wanted one of the {what} per line")
+                raise FormatError(name, f"its lines differ in how many numbers they hold, wanted one of the {what} per line")
             if not piece:
                 return np.frombuffer(found, np.float64).reshape(-1, *widths) if found else np.empty(0)
 

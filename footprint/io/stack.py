@@ -180,6 +180,12 @@ class Turned:
         """Those of the sinograms."""
         return files_of(self._frames)
 
+    def check_headers(self, index: np.ndarray) -> None:
+        """Raise FormatError where a sinogram's file is unlike the first: every projection has a row of each."""
+        check = getattr(self._frames, "check_headers", None)
+        if check is not None:
+            check(np.arange(self._frames.shape[0]))
+
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
         """Bytes that reading holds beside ``out``: rows of projections lie apart, so they are staged."""
         return self._frames.host_bytes(self.shape[0], None)

@@ -16,13 +16,14 @@ import tifffile
 from footprint.errors import FormatError
 from footprint.io.about import plain_table
 from footprint.io.direct import starts
-from footprint.io.frames import cast_into, existing_file, reading
+from footprint.io.frames import cast_into, existing_file, looked_at, reading
 from footprint.io.kept import Ahead
 from footprint.io.kinds import begins, called
 from footprint.io.raw import RawFrames
 from footprint.io.scale import Scale, of_tiff, tiff_tags
 from footprint.io.tiff_bands import Bands
 from footprint.io.tiff_pages import open_tiff, opened
+from footprint.units import counted
 
 # What the library takes itself for files whose pages it decodes: what is known of some of them, until Python looks for circles.
 _LIBRARY = 1 << 20
@@ -117,7 +118,7 @@ class TiffFile(Ahead):
         elif len(self._pages) * self._planes != self.shape[0]:
             deep = getattr(page, "imagedepth", 1) > 1
             fix = "it has several frames in a page, which are not read; write it with a page for each" if deep else ""
-            raise FormatError(self.path, f"has {len(self._pages)} page(s) for {self.shape[0]} frames", fix)
+            raise FormatError(self.path, f"has {counted(len(self._pages), 'pages')} for {self.shape[0]} frames", fix)
         elif Bands.suit(page):
             self._bands = Bands(page, *self.shape[1:], self.dtype)
 
@@ -221,16 +222,25 @@ class TiffFiles(Ahead):
         first = TiffFile(files[0], len(files) == 1)
         first.close()
         self.dtype, self._first = first.dtype, first
-        # Thousands of files of one page each are not opened to be counted: one that differs is found when it is read.
+        # Thousands of files of one page each are not opened to be counted: `check_headers` does, of those that are to be read.
         counts = [first.shape[0], *(_count(name) if first.shape[0] > 1 else 1 for name in files[1:])]
         self._starts = np.r_[0, np.cumsum(counts)]
         self.shape = (int(self._starts[-1]), first.shape[1], first.shape[2])
         # Where each file's pixels start, once it was parsed: every chunk of rows opens every file again.
         self._offsets: dict[int, tuple[int, np.dtype]] = {}
+        self._seen = {0}
 
     def files(self) -> list[Path]:
         """One a frame, or for several."""
         return self._files
+
+    def check_headers(self, index: np.ndarray) -> None:
+        """Raise FormatError where the file of one of these frames is unlike the first; see `looked_at`."""
+        wanted = np.unique(np.searchsorted(self._starts, index, side="right") - 1)
+        for i in looked_at([int(i) for i in wanted if int(i) not in self._seen]):
+            with closing(self._file(i)) as file:
+                self._know(i, file)
+            self._seen.add(i)
 
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
         """Bytes that reading holds beside ``out``: one file's."""
@@ -267,9 +277,13 @@ class TiffFiles(Ahead):
             first, end = int(self._starts[i]), min(stop, int(self._starts[i + 1]))
             with closing(self._file(i)) as file:
                 yield file, slice(at - first, end - first), slice(at - start, end - start)
-                if isinstance(file, TiffFile) and file.raw is not None:
-                    self._offsets[i] = (file.raw.offset, file.raw.stored)
+                self._know(i, file)
             at = end
+
+    def _know(self, i: int, file: TiffFile | RawFrames) -> None:
+        """Remember where the pixels of a file start that was parsed."""
+        if isinstance(file, TiffFile) and file.raw is not None:
+            self._offsets[i] = (file.raw.offset, file.raw.stored)
 
     def _file(self, i: int) -> TiffFile | RawFrames:
         want = (int(self._starts[i + 1] - self._starts[i]), *self.shape[1:])
@@ -278,8 +292,11 @@ class TiffFiles(Ahead):
         file = TiffFile(self._files[i], len(self._files) == 1)
         if file.shape != want or file.dtype != self.dtype:
             file.close()
-            found = f"{file.dtype} {file.shape[1]} x {file.shape[2]}, {file.shape[0]} page(s)"
-            raise FormatError(self._files[i], f"is {found}, the first is {self.dtype} {want[1]} x {want[2]}, {want[0]} page(s)")
+            is_, first = (
+                f"{dtype} {shape[1]} x {shape[2]} of {counted(shape[0], 'pages')}"
+                for dtype, shape in ((file.dtype, file.shape), (self.dtype, want))
+            )
+            raise FormatError(self._files[i], f"is {is_}, the first is {first}", "all files of a stack must be alike")
         return file
 
 

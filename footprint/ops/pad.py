@@ -83,11 +83,11 @@ class Pad(Op):
         kind = np.dtype(native(image.dtype))
         if kind.kind == "b" and (self.mode == "linear_ramp" or self.odd):
             said = repr(self.mode) + (" with odd reflections" if self.odd else "")
-            raise ArgumentError("mode", said, "a mode that means something for an array of bools", "use edge, reflect or maximum")
+            raise ArgumentError("mode", said, "a mode that makes sense for an array of bools", "use edge, reflect or maximum")
         for value in {value for pair in self.values for value in pair}:
             if not _holds(kind, value):
                 raise ArgumentError(
-                    "constant_values" if self.mode == "constant" else "end_values", value, f"what {kind.name} can hold"
+                    "constant_values" if self.mode == "constant" else "end_values", value, f"a value that {kind.name} can hold"
                 )
         for axis, (n, width) in enumerate(zip(image.shape, self.widths)):
             if n == 0 and max(width) and GATHERED.get(self.mode) != "constant":

@@ -110,9 +110,9 @@ class RotationAxis(Op):
         if not self.chosen:
             angles = self.angles.array
             span = float(np.rad2deg(np.ptp(angles))) if len(angles) else 0.0
-            fix = "give the axis as a number"
-            wanted = f"projections 180 degrees apart; the scan has {counted(len(angles), 'projections')} over {span:.4g} degrees"
-            raise ArgumentError("center", "a search for it", wanted, fix)
+            found = f"{counted(len(angles), 'projections')} over {span:.4g} degrees"
+            wanted = "projections 180 degrees apart, which are compared to find the axis"
+            raise ArgumentError("center", found, wanted, "give the axis as a number")
         return (ArraySpec((2 * len(self.chosen), self.count), "float64"),)
 
     def flops(self, *specs: ArraySpec) -> float:

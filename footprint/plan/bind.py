@@ -11,6 +11,7 @@ import numpy as np
 
 from footprint.backend import process
 from footprint.backend.base import Backend, Baked, Transforms
+from footprint.dtypes import put_into
 from footprint.errors import BackendError
 from footprint.plan.builder import TINY
 from footprint.plan.cross import Crossing
@@ -187,7 +188,7 @@ class BoundPlan(Steps):
         elif step.action == "fill" and self.plan.limits.host and step.refs[0].slot.given.owner == "caller":
             view, slot = ready.views[1], step.refs[0].slot.id
             if view is not None and view.nbytes <= TINY:
-                once = lambda feeds, here: np.copyto(view, feeds[slot], casting="unsafe")
+                once = lambda feeds, here: put_into(view, feeds[slot])
         ledger = self.ledger
         if ledger is None:
             return once

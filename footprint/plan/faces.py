@@ -13,6 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from footprint import settings
+from footprint.dtypes import put_into
 
 Region = tuple[slice, ...]
 """Where a block lies in the whole array."""
@@ -79,7 +80,7 @@ def put(dst: np.ndarray, src: np.ndarray) -> None:
     if plain and dst.nbytes > _PLAIN:
         ctypes.memmove(dst.ctypes.data, src.ctypes.data, dst.nbytes)
     else:
-        np.copyto(dst, src, casting="unsafe")
+        put_into(dst, src)
 
 
 class Copiers:

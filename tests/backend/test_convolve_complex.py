@@ -96,10 +96,10 @@ def test_precision_is_asked_for(device, rng):
     ("arguments", "words"),
     [
         ({"method": "separable"}, "or 'fft' for complex numbers"),
-        ({"dtype": "float32"}, "complex64 or complex128 for complex image"),
+        ({"dtype": "float32"}, "complex64 or complex128 for a complex image"),
         ({"nan": "ignore"}, "'propagate' for complex numbers"),
         ({"out": np.zeros((5, 5))}, "a complex dtype"),
-        ({"image": np.ones((5, 5)), "mask": np.ones((3, 3)), "dtype": "complex64"}, "a floating dtype for real image and mask"),
+        ({"image": np.ones((5, 5)), "mask": np.ones((3, 3)), "dtype": "complex64"}, "a floating dtype for a real image and mask"),
         ({"image": np.ones((5, 5)), "mask": np.ones((3, 3)), "out": np.zeros((5, 5), complex)}, "a floating dtype"),
         ({"image": np.ones((5, 5), object)}, "numbers: float"),
     ],

@@ -177,7 +177,7 @@ WRONG |= {"BMAJ": 8 / 3600, "BMIN": 5 / 3600, "BPA": 30.0}
         ({"CDELT1": -20 / 3600, "BMAJ": 8.5 / 3600}, "8.6arcsec", "the smallest round beam that will do is about"),
         ({"CDELT1": None}, "12arcsec", "no CDELT1, wanted the size of pixels"),
         ({"CDELT2": None}, "12arcsec", "no CDELT2, wanted the size of pixels"),
-        ({"CDELT1": None, "CDELT2": None}, "12arcsec", "no CDELT1 and no CDELT2, wanted"),
+        ({"CDELT1": None, "CDELT2": None}, "12arcsec", "no CDELT1 or CDELT2, wanted"),
     ],
 )
 def test_a_header_that_cannot_be_meant_is_refused_at_once(change, target, words):

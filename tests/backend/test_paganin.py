@@ -175,7 +175,7 @@ def test_a_material_needs_its_density_and_the_extra(monkeypatch):
     ):
         with pytest.raises(fp.ArgumentError, match=words):
             fp.paganin(np.ones((4, 6)), **how | wrong)
-    with pytest.raises(fp.ArgumentError, match="density: got 1, wanted it with the formula"):
+    with pytest.raises(fp.ArgumentError, match="density: got 1, wanted it together with a material, whose formula"):
         fp.paganin(np.ones((4, 6)), **BEAM, density=1, device="cpu")
 
 

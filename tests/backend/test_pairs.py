@@ -199,8 +199,8 @@ def test_what_has_no_pairs_is_refused(rng):
         ({"residual": False}, "pairs: got no shapes from a residual pass, wanted them; give deblend=True"),
         ({"fit": "point"}, "no shapes from a residual pass"),
         ({"header": None}, "pairs: got no beam, wanted an image whose header has the beam"),
-        ({"windowed": True, "kron": True}, "pairs: got beside apertures or kron and windowed"),
-        ({"save_model": np.empty(image.shape)}, "beside save_model or save_residual"),
+        ({"windowed": True, "kron": True}, "pairs: got it together with apertures or kron and windowed"),
+        ({"save_model": np.empty(image.shape)}, "it together with save_model or save_residual"),
     ):
         with pytest.raises(fp.ArgumentError, match=words):
             fp.find_sources(image, pairs=True, **RULES | changes)

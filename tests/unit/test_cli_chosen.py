@@ -141,7 +141,7 @@ def test_the_search_is_drawn_and_said_in_pixels_of_the_detector(said, truth):
         ("--exclude-angles 60", "--exclude-angles: got '60'"),
         ("--exclude-angles 5:5", "--exclude-angles: got '5:5'"),
         ("--exclude-angles a", "3,10:20"),
-        ("--exclude-angles 0:60", "some to be left"),
+        ("--exclude-angles 0:60", "all 60 projections, wanted at least one that is left"),
         ("--exclude-angles frames=", "frames=FILE, degrees=A:B or degrees=FILE"),
         ("--exclude-angles frames=absent.txt", "absent.txt: there is no such file"),
         ("--exclude-angles degrees=200:210", "a range with projections in it; they go from 0 to 177"),

@@ -185,7 +185,7 @@ def test_shifts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: int) -> 
         ("", "the file is empty"),
         ("# no\n", "holds no shifts"),
         ("1 2\n3 4\n5 6", r"shape \(3, 2\)"),
-        ("1 2\n3", "different counts"),
+        ("1 2\n3", "differ in how many numbers they hold"),
         ("\x00\x01", "cannot be read"),
     ],
 )

@@ -158,7 +158,7 @@ def test_astropys_containers_bring_what_they_know(image):
 
 @pytest.mark.parametrize(
     ("left_out", "words"),
-    [(("CDELT1",), "no CDELT1 (taken as 1)"), (("CRVAL1", "CRPIX2"), "no CRVAL1 and no CRPIX2 (taken as 0)")],
+    [(("CDELT1",), "no CDELT1 (taken as 1)"), (("CRVAL1", "CRPIX2"), "no CRVAL1 or CRPIX2 (taken as 0)")],
 )
 def test_what_a_header_leaves_out_of_its_coordinates_is_told(image, left_out, words):
     header = fits.Header(SKY | BEAM)

@@ -149,7 +149,7 @@ def test_a_plane_that_is_not_there_is_said_to_be_missing(folder, rng):
 def test_pages_of_several_frames_are_said_to_be_such(folder, rng):
     values = rng.integers(0, 60000, (6, 64, 64)).astype("u2")
     tifffile.imwrite("a.tif", values, tile=(2, 32, 32), volumetric=True, photometric="minisblack")
-    with pytest.raises(fp.FormatError, match=r"has 1 page\(s\) for 6 frames; it has several frames in a page, which are not read"):
+    with pytest.raises(fp.FormatError, match=r"has 1 page for 6 frames; it has several frames in a page, which are not read"):
         fp.open_image("a.tif", 1)
 
 

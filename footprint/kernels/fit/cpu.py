@@ -103,6 +103,9 @@ def _start(k, moments, boxes, beam, beamed, radius, p):
         det = yy * xx - yx * yx
         if not det > 0.05 * yy * xx:
             yx, det = 0.0, yy * xx
+        if not det < math.inf:
+            # Of values whose squares overflow moments are no numbers.
+            yy, xx, yx, det = 1.0, 1.0, 0.0, 1.0
         p[3], p[4], p[5] = xx / det, -yx / det, yy / det
     # By square roots, which every device rounds alike: the disc of pixels hangs on it.
     width = _WIDTH / math.sqrt(math.sqrt(p[3] * p[5] - p[4] * p[4]))

@@ -8,11 +8,16 @@ PLACED f64 begin(GLOBAL const f64 *m, GLOBAL const i64 *box, GLOBAL const f64 *b
   if (beamed) {
     for (i32 i = 0; i < 3; i++) p[3 + i] = beam[i];
   } else {
-    const f64 yy = fmax(1.5 * m[YY], 0.3), xx = fmax(1.5 * m[XX], 0.3);
+    f64 yy = fmax(1.5 * m[YY], 0.3), xx = fmax(1.5 * m[XX], 0.3);
     f64 yx = 1.5 * m[XY], det = MUL_RN(yy, xx) - MUL_RN(yx, yx);
     if (!(det > 0.05 * yy * xx)) {
       yx = 0;
       det = yy * xx;
+    }
+    if (!(det < AS_F64(0x7ff0000000000000))) {
+      /* of values whose squares overflow moments are no numbers */
+      yy = xx = det = 1;
+      yx = 0;
     }
     p[3] = xx / det;
     p[4] = -yx / det;

@@ -264,7 +264,9 @@ DEVICE void accept(LOCAL f64 *d, LOCAL i64 *m)
   m[BELOW] = (i64)d[SUMS + 3];
   m[FOUND] = 0;
   d[MEAN] = d[SUMS + 4] + off;
-  d[STD] = sqrt(larger(d[SUMS + 1] / n - off * off, 0.0));
+  const f64 variance = d[SUMS + 1] / n - off * off;
+  /* no number where squares overflow, as on the processor */
+  d[STD] = variance < AS_F64(0x7ff0000000000000) ? sqrt(larger(variance, 0.0)) : variance - variance;
   const i32 far = m[PASS] == FIRST && larger(off, -off) > FAR * d[STD];
   if (far) d[CENTER] = d[MEAN];
   m[PASS] = far ? AGAIN : SUM;
