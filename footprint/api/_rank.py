@@ -85,8 +85,13 @@ def ranked(verb: str, image: Any, rank: Any, how: Window, out: Any, memory: Memo
     return finished(target, out)
 
 
-def rank_op(spec: ArraySpec, rank: int | float | None, how: Window, device: Device | None = None) -> tuple[Op, Order]:
-    """The operation, a rank that is a float being a percentile and none the median, and the order of axes it takes."""
+def rank_op(
+    spec: ArraySpec, rank: int | float | None, how: Window, device: Device | None = None, turns: bool = True
+) -> tuple[Op, Order]:
+    """The operation, a rank that is a float being a percentile and none the median, and the order of axes it takes.
+
+    Unless it ``turns`` an image whose rows are short, its axes stay as they are.
+    """
     n_axes, dtype = len(spec.shape), spec.dtype
     if not 1 <= n_axes <= 3:
         raise ShapeError("input", counted(n_axes, "dimensions"), "1 to 3", as_planes(n_axes))
@@ -100,7 +105,7 @@ def rank_op(spec: ArraySpec, rank: int | float | None, how: Window, device: Devi
     for axis, length, name, move in zip(wanted, sizes, modes, origins):
         lengths[axis], borders[axis], moved[axis] = length, name, move
     used = {axis for axis, length in enumerate(lengths) if length > 1}
-    order = _long(spec, used, device) or free_first(used, n_axes)
+    order = (_long(spec, used, device) if turns else None) or free_first(used, n_axes)
     if order is not None:
         lengths, moved = ([values[axis] for axis in order] for values in (lengths, moved))
         borders = [borders[axis] for axis in order]
