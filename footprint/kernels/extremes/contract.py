@@ -10,7 +10,7 @@ from __future__ import annotations
 from footprint.kernels.rank_filter.contract import MOST, VECTOR
 from footprint.spec import ArraySpec, Limits
 
-STRIP = 8192
+STRIP = 4096
 """Bytes of the longest line of results; in shorter ones every row is another page, and takes twice as long."""
 SLACK = 8
 """Vectors before a line and behind it that are read or written in vain: one a doubling within a vector, and one more."""

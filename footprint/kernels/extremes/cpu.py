@@ -105,10 +105,10 @@ def _block(image, out, work, base, room, pitch, at, rows, columns, window, place
         target, place = (work, base) if narrow else (out, goal)
         slot = ring + min(i, lines - 1) * pitch
         if tall == 1:
-            written(work, here, by, target, place, count, flip, less, turn)
+            written(work, here, by, target, place, count, out_pitch, flip, less, turn)
         elif i < tall - 1 and r >= tall:
             before, rest = here if i == 0 else since, ring + (i + 1) * pitch
-            joined(work, here, by, before, since, rest, slot, target, place, count, flip, less, turn)
+            joined(work, here, by, before, since, rest, slot, target, place, count, out_pitch, flip, less, turn)
         else:
             # Of the first box, what is behind a thread's rows needs no lines of its own.
             kept(work, here, by, slot if i >= lines else here, slot, count)

@@ -84,7 +84,7 @@ def _carrier(back: bool) -> Any:
                         value = e.load(0, e.add(e.b.sub(at, x), 1 - lanes))
                         value = e.b.shuffle_vector(value, value, turned)
                     else:
-                        e.expect(0, e.add(at, e.add(ahead, x)))
+                        e.expect(0, e.add(at, e.add(ahead, x)), level=2)
                         value = e.load(0, e.add(at, x))
                     e.store(order.key(value), 2, e.add(to, x))
 
@@ -188,16 +188,17 @@ def kept(typing_context, work, at, by, beside, to, count):  # type: ignore[no-un
 
 
 @intrinsic
-def written(typing_context, work, at, by, out, to, count, flip, less, turn):  # type: ignore[no-untyped-def]
+def written(typing_context, work, at, by, out, to, count, ahead, flip, less, turn):  # type: ignore[no-untyped-def]
     """A line's boxes as results."""
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
         def make(e: Emit) -> Callable[[Any], None]:
-            _, at, by, _, to, _, *how = e.args
+            _, at, by, _, to, _, ahead, *how = e.args
             order = _Order(e, *how)
 
             def each(x: Any) -> None:
                 here = e.add(at, x)
+                e.expect(3, e.add(e.add(to, ahead), x), level=2)
                 e.store(order.value(_largest(e, e.load(0, here), e.load(0, e.add(here, by)))), 3, e.add(to, x))
 
             return each
@@ -205,11 +206,11 @@ def written(typing_context, work, at, by, out, to, count, flip, less, turn):  # 
         return _loop(context, builder, signature, args, 5, make)
 
     n = types.int64
-    return types.void(work, n, n, out, n, n, n, n, n), code
+    return types.void(work, n, n, out, n, n, n, n, n, n), code
 
 
 @intrinsic
-def joined(typing_context, work, at, by, since, found, rest, keep, out, to, count, flip, less, turn):  # type: ignore[no-untyped-def]
+def joined(typing_context, work, at, by, since, found, rest, keep, out, to, count, ahead, flip, less, turn):  # type: ignore[no-untyped-def]
     """Results of a row: what a block has from its ``rest`` on, and the next one before this line and of it.
 
     The latter, which lies from ``since`` on, is left at ``found``, and the line's own boxes at ``keep``.
@@ -217,11 +218,12 @@ def joined(typing_context, work, at, by, since, found, rest, keep, out, to, coun
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
         def make(e: Emit) -> Callable[[Any], None]:
-            _, at, by, since, found, rest, keep, _, to, _, *how = e.args
+            _, at, by, since, found, rest, keep, _, to, _, ahead, *how = e.args
             order = _Order(e, *how)
 
             def each(x: Any) -> None:
                 here = e.add(at, x)
+                e.expect(7, e.add(e.add(to, ahead), x), level=2)
                 own = _largest(e, e.load(0, here), e.load(0, e.add(here, by)))
                 both = _largest(e, own, e.load(0, e.add(since, x)))
                 last = e.load(0, e.add(rest, x))
@@ -234,7 +236,7 @@ def joined(typing_context, work, at, by, since, found, rest, keep, out, to, coun
         return _loop(context, builder, signature, args, 9, make)
 
     n = types.int64
-    return types.void(work, n, n, n, n, n, n, out, n, n, n, n, n), code
+    return types.void(work, n, n, n, n, n, n, out, n, n, n, n, n, n), code
 
 
 @intrinsic
