@@ -35,7 +35,7 @@ def drawn(data, size, count=2):
     return {"origin": origin, "mode": tuple(data.draw(st.sampled_from(BORDERS)) for _ in range(count))}
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(st.tuples(st.integers(1, 60), st.integers(1, 330)), LARGE, st.data(), st.sampled_from(DTYPES), st.integers(0, 2**32))
 def test_any_box_is_scipys(shape, size, data, dtype, seed):
     image, how = values(np.random.default_rng(seed), shape, dtype), drawn(data, size)
@@ -50,7 +50,7 @@ def test_any_box_is_scipys(shape, size, data, dtype, seed):
         np.testing.assert_array_equal(getattr(fp, name)(image[:, ::step], size, cval=cval, device="cpu", **how), want)
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(st.tuples(st.integers(1, 12), st.integers(1, 70)), LARGE, st.data(), st.sampled_from(DTYPES), st.integers(0, 2**32))
 def test_values_are_in_the_order_of_a_sort(shape, size, data, dtype, seed):
     """NaN of either sign behind all others, -0.0 before 0.0; in several threads or one, whole or in parts."""

@@ -22,7 +22,7 @@ from footprint.spec import ArraySpec
 MODES = [mode for mode in ("reflect", "mirror", "nearest", "wrap", "constant") if mode in BORDERS]
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(
     st.tuples(st.integers(1, 40), st.integers(1, 70)), st.tuples(st.integers(1, 60), st.integers(12, 60)), st.data(),
     st.sampled_from(MODES), st.sampled_from(["f2", "f4", ">f8", "u1", ">i2", "?"]), st.integers(0, 2**32), st.booleans(),

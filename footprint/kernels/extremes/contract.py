@@ -11,7 +11,7 @@ from footprint.kernels.rank_filter.contract import MOST, VECTOR
 from footprint.spec import ArraySpec, Limits
 
 STRIP = 4096
-"""Bytes of the longest line of results; in shorter ones every row is another page, and takes twice as long."""
+"""Bytes of a line of results, unless a box is wider; in shorter ones every row is another page, and takes twice as long."""
 SLACK = 8
 """Vectors before a line and behind it that are read or written in vain: one a doubling within a vector, and one more."""
 
@@ -43,10 +43,10 @@ def operations(tall: int, wide: int) -> int:
     return 2 * doublings(wide) + 2 + (4 if tall > 1 else 0)
 
 
-def strip(width: int, itemsize: int) -> int:
-    """Results of a line that are made at once at most, in whole vectors."""
+def strip(width: int, wide: int, itemsize: int) -> int:
+    """Results of a line that are made at once at most, in whole vectors: no fewer than a box is wide, which is read beside them."""
     lanes = VECTOR // itemsize
-    return min(STRIP // itemsize, -(-max(width, 1) // lanes) * lanes)
+    return -(-min(max(STRIP // itemsize, wide), max(width, 1)) // lanes) * lanes
 
 
 def pitch(columns: int, itemsize: int) -> int:
@@ -55,10 +55,10 @@ def pitch(columns: int, itemsize: int) -> int:
     return columns + (1 - columns // lanes % 2) * lanes
 
 
-def blocks(shape: tuple[int, ...], itemsize: int, threads: int) -> tuple[int, int, int]:
+def blocks(shape: tuple[int, ...], wide: int, itemsize: int, threads: int) -> tuple[int, int, int]:
     """Rows of the tallest block of such a result, lines across, and blocks down at least, so that every thread has one."""
     planes, height, width = shape
-    across = -(-width // strip(width, itemsize))
+    across = -(-width // strip(width, wide, itemsize))
     down = max(1, min(-(-threads // max(planes * across, 1)), height))
     return max(1, -(-height // down)), across, down
 
@@ -71,6 +71,6 @@ def line(columns: int, wide: int, itemsize: int) -> int:
 
 def extremes_work(limits: Limits, image: ArraySpec, out: ArraySpec, *, tall: int, wide: int, **_: object) -> tuple[ArraySpec, ...]:
     """For each thread a line, what is found since a block's start, and a block's lines: as many as a box has, or as rows."""
-    columns, rows = strip(out.shape[2], out.itemsize), blocks(out.shape, out.itemsize, limits.threads)[0]
+    columns, rows = strip(out.shape[2], wide, out.itemsize), blocks(out.shape, wide, out.itemsize, limits.threads)[0]
     size = line(columns, wide, out.itemsize) + (1 + min(tall, rows)) * pitch(columns, out.itemsize)
     return (ArraySpec((limits.threads, size), f"i{out.itemsize}"),)

@@ -180,11 +180,11 @@ def extremes_for(
     filling = borders.CODES[border_y], borders.CODES[border_x], _outside(cval, dtype, order)
     how, shapes, kind = ((tall, wide), (y0, x0), filling, order), (*image.shape[1:], *shape[1:]), f"i{itemsize}"
     work_of_all = operations(tall, wide) * out.size * itemsize // 8
-    most = strip(shape[2], itemsize)
+    most = strip(shape[2], wide, itemsize)
     cuts: dict[int, tuple[int, ...]] = {}
 
     def cut(threads: int) -> tuple[int, ...]:
-        _, across, least = blocks(shape, itemsize, threads)
+        _, across, least = blocks(shape, wide, itemsize, threads)
         lanes = VECTOR // itemsize
         piece = -(-shape[2] // across // lanes) * lanes
         down = _down(shape, tall, across, least, threads)
