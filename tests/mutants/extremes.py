@@ -205,8 +205,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/ops/rank_filter.py",
-        "flops=float(extremes.operations(*self.window)) * specs[0].size",
-        "flops=found.flops",
+        "Cost(moved, float(extremes.operations(*self.window)) * specs[0].size)",
+        "Cost(moved, self.flops(*specs))",
         (TESTS + "predictions_count_what_is_done",),
         "a large box is predicted to take comparisons of all its pixels",
     ),
