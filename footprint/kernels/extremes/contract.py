@@ -16,7 +16,10 @@ SLACK = 8
 """Vectors before a line and behind it that are read or written in vain: one a doubling within a vector, and one more."""
 
 SMALL = 25
-"""Pixels of the largest box whose comparisons, written out for each box, are as fast or faster."""
+"""Pixels of the largest box whose comparisons are written out, as `rank_filter` reads rows where they lie for them.
+
+Of 2048 x 2048 and 300 x 300 in two threads 3 x 3 then takes 0.4 to 0.8 of the time, 5 x 5 0.6 to 1.07, and 3 x 9 1.03 to 1.44.
+"""
 
 
 def takes(limits: Limits, tall: int, wide: int, rank: int) -> bool:
