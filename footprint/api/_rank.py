@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ from footprint.backend.device import Device
 from footprint.backend.registry import device_limits
 from footprint.errors import ArgumentError, ShapeError
 from footprint.kernels.common.borders import NONE
-from footprint.kernels.rank_filter.contract import MOST, chosen_work
+from footprint.kernels.rank_filter.contract import MOST
 from footprint.kernels.separable.contract import VECTOR
 from footprint.ops.base import Op
 from footprint.ops.pipeline import Pipeline
@@ -29,9 +28,6 @@ from footprint.ops.separable import AXES
 from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
 from footprint.units import counted
-
-FAR = 49
-"""Farthest that a window's places lie apart on a processor, which keeps the lines between them."""
 
 
 class Window(NamedTuple):
@@ -85,8 +81,13 @@ def ranked(verb: str, image: Any, rank: Any, how: Window, out: Any, memory: Memo
     return finished(target, out)
 
 
-def rank_op(spec: ArraySpec, rank: int | float | None, how: Window, device: Device | None = None) -> tuple[Op, Order]:
-    """The operation, a rank that is a float being a percentile and none the median, and the order of axes it takes."""
+def rank_op(
+    spec: ArraySpec, rank: int | float | None, how: Window, device: Device | None = None, turns: bool = True
+) -> tuple[Op, Order]:
+    """The operation, a rank that is a float being a percentile and none the median, and the order of axes it takes.
+
+    Unless it ``turns`` an image whose rows are short, its axes stay as they are.
+    """
     n_axes, dtype = len(spec.shape), spec.dtype
     if not 1 <= n_axes <= 3:
         raise ShapeError("input", counted(n_axes, "dimensions"), "1 to 3", as_planes(n_axes))
@@ -100,7 +101,7 @@ def rank_op(spec: ArraySpec, rank: int | float | None, how: Window, device: Devi
     for axis, length, name, move in zip(wanted, sizes, modes, origins):
         lengths[axis], borders[axis], moved[axis] = length, name, move
     used = {axis for axis, length in enumerate(lengths) if length > 1}
-    order = _long(spec, used, device) or free_first(used, n_axes)
+    order = (_long(spec, used, device) if turns else None) or free_first(used, n_axes)
     if order is not None:
         lengths, moved = ([values[axis] for axis in order] for values in (lengths, moved))
         borders = [borders[axis] for axis in order]
@@ -126,11 +127,12 @@ def rank_op(spec: ArraySpec, rank: int | float | None, how: Window, device: Devi
     if places or place not in (0, count - 1):
         fix = "minimum_filter and maximum_filter take larger boxes"
         raise ArgumentError(given, sizes, f"windows of at most {MOST} along an axis", fix)
-    ends = []
     shape = spec.shape if order is None else [spec.shape[axis] for axis in order]
-    for size, at, some in _windows(*_within(*window, shape[last]), beyond[0], _goes_far(spec, order, device)):
-        last_of = (len(some) // 2 or math.prod(size)) - 1
-        ends.append(RankFilter(size, 0 if place == 0 else last_of, at, *beyond, some))
+    window = _within(*window, shape[last])
+    if device is not None and device_limits(device).family == "cpu":
+        # There a kernel takes boxes of any size.
+        return RankFilter(window[0], math.prod(window[0]) - 1 if place else 0, window[1], *beyond), order
+    ends = [RankFilter(size, math.prod(size) - 1 if place else 0, at, *beyond) for size, at in _windows(*window, beyond[0])]
     return Pipeline.chain(ends, "input", "output"), order
 
 
@@ -141,53 +143,23 @@ def _within(sizes: tuple[int, ...], first: tuple[int, ...], shape: Sequence[int]
     return tuple([end - at for end, at in zip(ends, begins)]), tuple(begins)
 
 
-def _goes_far(spec: ArraySpec, order: Order, device: Device | None) -> bool:
-    """Whether windows of few places pay: on a processor, where lines between them are half an image at most; not of bytes."""
-    if device is None or np.dtype(spec.dtype).itemsize == 1:
-        return False
-    limits, last, side = device_limits(device), -1 if order is None else order[-1], 2 * FAR + 1
-    row = ArraySpec((1, 1, spec.shape[last]), spec.dtype)
-    return limits.family == "cpu" and 2 * chosen_work(limits, row, row, row, tall=side, wide=side)[0].nbytes <= spec.nbytes
+_Windows = list[tuple[tuple[int, ...], tuple[int, ...]]]
+"""Sizes, and where they begin."""
 
 
-_Windows = list[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]]
-"""Sizes, where they begin, and the places of each that count, if not all do."""
+def _windows(sizes: tuple[int, ...], first: tuple[int, ...], borders: tuple[str, ...]) -> _Windows:
+    """Windows that kernels of GPUs take, of which one after another reaches what a larger one does: extremes of extremes.
 
-
-def _windows(sizes: tuple[int, ...], first: tuple[int, ...], borders: tuple[str, ...], far: bool) -> _Windows:
-    """Windows that kernels take, of which one after another reaches what a larger one does: an extreme of extremes is one of all.
-
-    What all but the last find is taken beyond an end as the border says: see `_reach`. Some go ``far``: see `_far_windows`.
+    What all but the last find is taken beyond an end as the border says: see `_reach`.
     """
     left = [(-start, start + size - 1) for size, start in zip(sizes, first)]
     found: _Windows = []
-    long = [lo + hi >= MOST for lo, hi in left]
-    if far and all(min(ends) >= MOST and border != "constant" for ends, border, is_long in zip(left, borders, long) if is_long):
-        both = [min(ends) if is_long else 0 for ends, is_long in zip(left, long)]
-        found, left = _far_windows(both), [(lo - by, hi - by) for (lo, hi), by in zip(left, both)]
     while any(lo + hi >= MOST for lo, hi in left):
         reach = [_reach(lo, hi, border) if lo + hi >= MOST else (0, 0) for (lo, hi), border in zip(left, borders)]
-        found.append((tuple([back + on + 1 for back, on in reach]), tuple([-back for back, _ in reach]), ()))
+        found.append((tuple([back + on + 1 for back, on in reach]), tuple([-back for back, _ in reach])))
         left = [(lo - back, hi - on) for (lo, hi), (back, on) in zip(left, reach)]
     if any(lo + hi for lo, hi in left):
-        found.append((tuple([lo + hi + 1 for lo, hi in left]), tuple([-lo for lo, _ in left]), ()))
-    return found
-
-
-def _far_windows(wanted: list[int]) -> _Windows:
-    """Windows that reach as far before as after a pixel, ``wanted`` pixels an axis.
-
-    Behind the first, a window is two places and its own on each axis, no farther apart than what was found reaches: so it reaches
-    up to three times as far. What lies at an end is found there, too, and no border is a constant that would hide it.
-    """
-    reached = [min(most, MOST // 2) for most in wanted]
-    found: _Windows = [(tuple([2 * by + 1 for by in reached]), tuple([-by for by in reached]), ())]
-    while reached != wanted:
-        steps = [min(2 * by + 1, FAR, most - by) for most, by in zip(wanted, reached)]
-        places = product(*([0, step, 2 * step] if step else [0] for step in (0, 0, *steps)[-2:]))
-        size, at = tuple([2 * step + 1 for step in steps]), tuple([-step for step in steps])
-        found.append((size, at, tuple(place for pair in places for place in pair)))
-        reached = [by + step for by, step in zip(reached, steps)]
+        found.append((tuple([lo + hi + 1 for lo, hi in left]), tuple([-lo for lo, _ in left])))
     return found
 
 

@@ -14,7 +14,7 @@ from footprint.api._lines import branches, operation
 from footprint.api._rank import Window, percentage, rank_op
 from footprint.api.edges import curvatures, differences, sharpened, sobels
 from footprint.api.gaussian_filter import boxes, gaussians
-from footprint.backend.device import parse
+from footprint.backend.device import Device, parse
 from footprint.backend.memory import pages_return
 from footprint.backend.registry import running_backend
 from footprint.errors import ArgumentError, choose
@@ -32,7 +32,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 """What each filter is told beside the border; all of it is needed, but for an axis, the last, and an amount, 1."""
 
 
-def filter_op(name: str, dtype: str, mode: str, cval: float, options: dict[str, Any]) -> Op:
+def filter_op(name: str, spec: ArraySpec, mode: str, cval: float, options: dict[str, Any], device: Device | None) -> Op:
     """The operation of a filter on an image; ArgumentError where an option is missing, or is another filter's."""
     known = OPTIONS[choose("filter", name, list(OPTIONS))]
     given = {key: value for key, value in options.items() if value is not None}
@@ -44,11 +44,12 @@ def filter_op(name: str, dtype: str, mode: str, cval: float, options: dict[str, 
             raise ArgumentError(key, "none", f"a number, as {name} needs one")
     size, sigma = given.get("size"), given.get("sigma")
     # Of two axes, whatever their lengths.
-    image = ArraySpec((1, 1), dtype)
+    image = ArraySpec((1, 1), spec.dtype)
     if name in ("median", "minimum", "maximum", "percentile"):
         ranks = {"median": None, "minimum": 0, "maximum": -1}
         rank = ranks[name] if name in ranks else percentage(given["percentile"])
-        return rank_op(image, rank, Window(size, mode=mode, cval=cval))[0]
+        # Rows come as the file has them, however short.
+        return rank_op(spec, rank, Window(size, mode=mode, cval=cval), device, turns=False)[0]
     if name == "gaussian":
         return operation(lambda n: gaussians(sigma, 0, mode, 4.0, None, None, n), image, cval)[0]
     if name == "uniform":
@@ -76,7 +77,7 @@ def plan_filter_rows(
     **options: Any,
 ) -> Plan:
     """Plan `filter_rows`: the blocks read and written are the plan's own."""
-    op, source, result = _faces(name, shape, dtype, mode, cval, reading, None, options)
+    op, source, result = _faces(name, shape, dtype, mode, cval, reading, None, options, where(device))
     return planned(name, op, [source], [Stream(None, result, lambda block: writing)], where(device), memory)
 
 
@@ -99,7 +100,7 @@ def filter_rows(
 ) -> None:
     """Filter an image block by block of rows; arguments as of `convolve_rows`, ``options`` as in `OPTIONS`."""
     fill = lambda region, block: read(region[0].start, region[0].stop, block)
-    op, source, result = _faces(name, shape, dtype, mode, cval, reading, fill, options)
+    op, source, result = _faces(name, shape, dtype, mode, cval, reading, fill, options, where(device))
     taker = Taker(lambda region, block: write(region[0].start, region[0].stop, block))
     sink = Stream(taker, result, lambda block: writing)
     call(name, op, [source], [sink], where(device), memory, progress=progress, on_plan=on_plan)
@@ -158,7 +159,7 @@ def filter_frames(
 
 def result_dtype(name: str, dtype: str, options: dict[str, Any]) -> str:
     """The dtype of a filter's result."""
-    return _faces(name, (1, 1), dtype, "reflect", 0.0, None, None, options)[2].dtype
+    return _faces(name, (1, 1), dtype, "reflect", 0.0, None, None, options, None)[2].dtype
 
 
 def _faces(
@@ -170,7 +171,8 @@ def _faces(
     reading: Reading | None,
     fill: Callable[[Region, np.ndarray], None] | None,
     options: dict[str, Any],
+    device: Device | None,
 ) -> tuple[Op, Stream, Any]:
     spec, _ = described(shape, dtype)
-    op = filter_op(name, spec.dtype, mode, cval, options)
+    op = filter_op(name, spec, mode, cval, options, device)
     return op, from_file(spec, reading, fill), op.out_specs(op.in_specs(spec)[0])[0]

@@ -8,10 +8,12 @@ import numpy as np
 
 from footprint.dtypes import native
 from footprint.kernels.common.borders import NONE
+from footprint.kernels.extremes import contract as extremes
 from footprint.kernels.rank_filter.networks import operations, picked
 from footprint.ops.families import ImageFilter
 from footprint.ops.windows import place, reach_of
 from footprint.plan.builder import Builder
+from footprint.plan.rates import Cost
 from footprint.plan.slots import NOTHING, Reach, Ref
 from footprint.spec import ArraySpec, Limits
 
@@ -75,6 +77,18 @@ class RankFilter(ImageFilter):
         found = picked(len(self.places) // 2, self.rank).operations if self.places else operations(*self.window, self.rank)
         return float(found) * specs[0].size
 
+    def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
+        """The image is read and the result written; extremes of large boxes take as few operations as their kernel does."""
+        if not self._extreme(limits):
+            return super().cost(limits, *specs)
+        # Their comparisons written out would be as many as a box has pixels.
+        moved = specs[0].nbytes + self.out_specs(*specs)[0].nbytes
+        return Cost(moved, float(extremes.operations(*self.window)) * specs[0].size)
+
+    def _extreme(self, limits: Limits) -> bool:
+        """Whether the kernel of extremes finds this rank."""
+        return not self.places and extremes.takes(limits, *self.window, self.rank)
+
     @property
     def window(self) -> tuple[int, int]:
         """Height and width."""
@@ -86,13 +100,18 @@ class RankFilter(ImageFilter):
         kind = compared(image.spec.dtype, b.limits)
         x = b.bring(image, dtype=kind)
         starts: dict[str, object] = {"y0": 0, "x0": 0}
-        borders = {"border_y": NONE, "border_x": NONE}
+        borders, extreme = {"border_y": NONE, "border_x": NONE}, self._extreme(b.limits)
         with b.deliver(out, dtype=kind) as y:
             for axis in self.dims[-len(self.size) :]:
                 at = self._at(axis)
-                starts[f"{axis}0"], borders[f"border_{axis}"] = place(b, axis, x, out, self.first[at], self.borders[at])
+                border = extremes.seen(self.first[at], self.size[at], self.borders[at]) if extreme else self.borders[at]
+                starts[f"{axis}0"], borders[f"border_{axis}"] = place(b, axis, x, out, self.first[at], border)
             tall, wide = self.window
-            how = {"tall": tall, "wide": wide, "rank": self.rank, "cval": self._constant(kind), **starts, **borders}
+            how = {"tall": tall, "wide": wide, "cval": self._constant(kind), **starts, **borders}
+            if extreme:
+                b.launch("extremes", x.deep(3), y.deep(3), largest=self.rank > 0, **how)  # type: ignore[arg-type]
+                return
+            how["rank"] = self.rank
             if self.places:
                 places = b.const(np.array(self.places, np.int64).reshape(-1, 2), "places of the window")
                 b.launch("rank_filter.chosen", x.deep(3), places, y.deep(3), count=len(self.places) // 2, **how)  # type: ignore[arg-type]

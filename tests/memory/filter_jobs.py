@@ -26,6 +26,15 @@ def median_filter(scale: int) -> Job:
     )
 
 
+def minimum_filter_wide(scale: int) -> Job:
+    """Lines of a large box, kept for every thread."""
+    x, out = _image(scale)
+    return (
+        lambda memory: fp.plan_minimum_filter(x.shape, 51, dtype=">f4", memory=memory, device="cpu"),
+        lambda memory: fp.minimum_filter(x, 51, output=out, memory=memory, device="cpu"),
+    )
+
+
 def gaussian_filter(scale: int, sigma: float = 2) -> Job:
     x, out = _image(scale)
     return (
@@ -82,6 +91,7 @@ def match_beam(scale: int) -> Job:
 
 FILTERS: dict[str, Callable[[int], Job]] = {
     "median_filter": median_filter,
+    "minimum_filter_wide": minimum_filter_wide,
     "gaussian_filter": gaussian_filter,
     "gaussian_filter_wide": gaussian_filter_wide,
     "gaussian_filter_coarse": gaussian_filter_coarse,

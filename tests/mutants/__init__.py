@@ -20,8 +20,8 @@ class Mutant(NamedTuple):
 
 
 ROOMS = (
-    "asked batch bound catalogues chips comfort edges files fourier hints images iterative kept kernels labels lazy matrices "
-    "methods parts places plan rooms skies sources steps sums threads wide"
+    "asked batch bound catalogues chips comfort edges extremes files fourier hints images iterative kept kernels labels lazy "
+    "matrices methods parts places plan rooms skies sources steps sums threads wide"
 ).split()
 """The modules that have a list of them, ``MUTANTS``."""
 

@@ -17,6 +17,8 @@ JOBS = {
     "median --size 3": lambda x: scipy.ndimage.median_filter(x, 3),
     "minimum --size 2": lambda x: scipy.ndimage.minimum_filter(x, 2),
     "maximum --size 4 --boundary wrap": lambda x: scipy.ndimage.maximum_filter(x, 4, mode="wrap"),
+    "minimum --size 31": lambda x: scipy.ndimage.minimum_filter(x, 31),
+    "maximum --size 45 --boundary nearest": lambda x: scipy.ndimage.maximum_filter(x, 45, mode="nearest"),
     "percentile --size 3 --percentile 20": lambda x: scipy.ndimage.percentile_filter(x, 20, 3),
     "gaussian --sigma 2.5": lambda x: scipy.ndimage.gaussian_filter(x.astype(float), 2.5),
     "uniform --size 5 --boundary constant": lambda x: scipy.ndimage.uniform_filter(x.astype(float), 5, mode="constant"),

@@ -1,0 +1,227 @@
+"""Faults in extremes of boxes: the CPU's kernel for them, and what chooses it."""
+
+from __future__ import annotations
+
+from . import Mutant
+
+TESTS = "tests/backend/test_extremes.py::test_"
+SCIPYS, SORT, MEMORY = (
+    TESTS + "any_box_is_scipys",
+    TESTS + "values_are_in_the_order_of_a_sort",
+    TESTS + "threads_stay_in_their_memory",
+)
+MEMORY += "_and_find_the_same"
+CONTRACT, CPU, VECTORS = (f"footprint/kernels/extremes/{name}.py" for name in ("contract", "cpu", "cpu_vectors"))
+
+MUTANTS = [
+    Mutant(
+        CONTRACT,
+        'border == "reflect" and more <= 1',
+        'border == "reflect" and more <= 2',
+        (TESTS + "a_border_that_is_taken_for_another_shows_the_same",),
+        "a box that reaches farther back sees no more of what is mirrored",
+    ),
+    Mutant(
+        CONTRACT,
+        'border == "mirror" and more == 0',
+        'border == "mirror" and more <= 1',
+        (TESTS + "a_border_that_is_taken_for_another_shows_the_same",),
+        "an end stands twice where it is mirrored, and once where it is not",
+    ),
+    Mutant(
+        CONTRACT,
+        "(1 + min(tall, rows))",
+        "min(tall, rows)",
+        (MEMORY,),
+        "what is found since a block's start has no memory of its own",
+    ),
+    Mutant(
+        CONTRACT,
+        "max(1, -(-height // down)), across, down",
+        "max(1, height // down), across, down",
+        (MEMORY,),
+        "a taller block has no more lines than a shorter one",
+    ),
+    Mutant(
+        CONTRACT,
+        "+ 2 * SLACK * lanes",
+        "+ SLACK * lanes",
+        (MEMORY,),
+        "lines are written in vain where the next thread's are",
+    ),
+    Mutant(
+        CONTRACT,
+        "rank in (0, tall * wide - 1)",
+        "rank >= 0",
+        (TESTS + "small_boxes_and_other_ranks_are_networks_of_comparisons",),
+        "a median is a maximum",
+    ),
+    Mutant(
+        CONTRACT,
+        " or max(tall, wide) > MOST)",
+        ")",
+        (TESTS + "small_boxes_and_other_ranks_are_networks_of_comparisons",),
+        "a long box of few pixels has comparisons of its own",
+    ),
+    Mutant(
+        CPU,
+        "at + 1 if step == -1 else 1",
+        "at + 2 if step == -1 else 1",
+        (MEMORY,),
+        "what is mirrored goes on before the first column",
+    ),
+    Mutant(
+        CPU,
+        "min(count, -i) if i < 0 else count",
+        "count",
+        (MEMORY,),
+        "what lies before a row is all there is of it",
+    ),
+    Mutant(
+        CPU,
+        "count + wide - size, times",
+        "count, times",
+        (MEMORY,),
+        "the last boxes of a line lack what is doubled within vectors",
+    ),
+    Mutant(
+        CPU,
+        "count + wide - 2 * size, size)",
+        "count - size, size)",
+        (MEMORY,),
+        "the last boxes of a line lack what is doubled between vectors",
+    ),
+    Mutant(
+        CPU,
+        "while 2 * size <= wide:",
+        "while 4 * size <= wide:",
+        (MEMORY,),
+        "the middle of a box is not looked at",
+    ),
+    Mutant(
+        CPU,
+        "if row != known:",
+        "if row > known:",
+        (MEMORY,),
+        "rows that are mirrored are those before them",
+    ),
+    Mutant(
+        CPU,
+        "border_x if row >= 0 else -1",
+        "border_x",
+        (MEMORY,),
+        "a row that is all constant has an image's ends",
+    ),
+    Mutant(
+        CPU,
+        "before, rest = here if i == 0 else since,",
+        "before, rest = since,",
+        (MEMORY,),
+        "a block begins with what the one before it has found",
+    ),
+    Mutant(
+        CPU,
+        "ring + (i + 1) * pitch",
+        "ring + i * pitch",
+        (MEMORY,),
+        "a box holds a row more than it has",
+    ),
+    Mutant(
+        CPU,
+        "slot if i >= lines else here, slot",
+        "here, slot",
+        (MEMORY,),
+        "of a box taller than a thread's rows only the last row counts",
+    ),
+    Mutant(
+        CPU,
+        "out_height * (band + 1) // down",
+        "out_height * band // down + out_height // down",
+        (MEMORY,),
+        "rows that are left over are in no block",
+    ),
+    Mutant(
+        CPU,
+        "flip ^ -(1 << bits - 1), 0, 0",
+        "flip, 0, 0",
+        (SCIPYS,),
+        "unsigned values over half their range are below 0",
+    ),
+    Mutant(
+        CPU,
+        "return flip, shift(dtype.itemsize), (1 << bits - 1) - 1",
+        "return flip, 0, (1 << bits - 1) - 1",
+        (SORT,),
+        "NaN with a sign is the least of all",
+    ),
+    Mutant(
+        CPU,
+        "key = ((bits ^ (turn if bits < 0 else 0)) - less) ^ flip",
+        "key = (bits - less) ^ flip",
+        (SORT,),
+        "a constant below 0 has the order of its bits",
+    ),
+    Mutant(
+        VECTORS,
+        "e.add(e.b.sub(at, x), 1 - lanes)",
+        "e.add(e.b.sub(at, x), -lanes)",
+        (MEMORY,),
+        "what is mirrored lies a column off",
+    ),
+    Mutant(
+        VECTORS,
+        "before, by = b.load(one), 1 << level",
+        "before, by = b.load(one), 1 + level",
+        (MEMORY,),
+        "four of a line's elements are three",
+    ),
+    Mutant(
+        VECTORS,
+        "e.add(place, -levels * lanes)",
+        "e.add(place, (1 - levels) * lanes)",
+        (MEMORY,),
+        "doubled elements lie a vector behind their places",
+    ),
+    Mutant(
+        VECTORS,
+        "b.sub(e.add(last, -1), loop.index)",
+        "b.sub(last, loop.index)",
+        (MEMORY,),
+        "a block's first row is in no box",
+    ),
+    Mutant(
+        VECTORS,
+        "e.store(both, 0, e.add(found, x))",
+        "e.store(own, 0, e.add(found, x))",
+        (MEMORY,),
+        "of a block's rows only the last is kept",
+    ),
+    Mutant(
+        "footprint/ops/rank_filter.py",
+        "largest=self.rank > 0",
+        "largest=self.rank >= 0",
+        (SCIPYS,),
+        "minima are maxima",
+    ),
+    Mutant(
+        "footprint/ops/rank_filter.py",
+        "Cost(moved, float(extremes.operations(*self.window)) * specs[0].size)",
+        "Cost(moved, self.flops(*specs))",
+        (TESTS + "predictions_count_what_is_done",),
+        "a large box is predicted to take comparisons of all its pixels",
+    ),
+    Mutant(
+        "footprint/api/_rank.py",
+        "RankFilter(window[0], math.prod(window[0]) - 1 if place else 0, window[1]",
+        "RankFilter(window[0], 0, window[1]",
+        ("tests/backend/test_large_windows.py::test_any_box_at_any_border",),
+        "maxima of large boxes are minima",
+    ),
+    Mutant(
+        "footprint/api/filter_rows.py",
+        "return rank_op(spec, rank,",
+        "return rank_op(image, rank,",
+        ("tests/unit/test_cli_filter.py::test_scipys_numbers_within_any_budget[minimum --size 31]",),
+        "a file's large boxes have seen all of an image of one pixel",
+    ),
+]
