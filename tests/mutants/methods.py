@@ -230,7 +230,7 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/ops/overlap_save.py",
-        "return self.steps[0] * (2 if",
+        "return self.steps[self.dims.index(axis)] * (2 if",
         "return 1 * (2 if",
         (METHODS + "the_same_bits_at_every_budget[cpu-fft-f4-constant]",),
         "parts begin between tiles",
