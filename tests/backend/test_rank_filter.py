@@ -242,7 +242,7 @@ BAD = {
     "mode": (lambda: fp.median_filter(IMAGE, 3, mode="mirrored"), "mode 'mirrored' nearest"),
     "origin": (lambda: fp.median_filter(IMAGE, 3, origin=2), "origin 2 -1 to 1"),
     "cval": (lambda: fp.median_filter(IMAGE, 3, mode="constant", cval=-1), "cval -1 uint8"),
-    "axes": (lambda: fp.median_filter(IMAGE, 3, axes=(0, -2)), "axes (0, -2) different"),
+    "axes": (lambda: fp.median_filter(IMAGE, 3, axes=(0, -2)), "axes (0, -2) each once"),
     "rank": (lambda: fp.rank_filter(IMAGE, 9, 3), "rank 9 -9 to 8"),
     "percentile": (lambda: fp.percentile_filter(IMAGE, 101, 3), "percentile 101 100"),
     "complex": (lambda: fp.median_filter(IMAGE * 1j, 3), "input complex128"),
