@@ -23,10 +23,12 @@ from footprint.spec import Limits
 # too often, and large ones leave the other lanes waiting.
 _BLOCKS = (128 << 20, 64 << 20, 32 << 20, 16 << 20, 8 << 20, 4 << 20, 1 << 20)
 # Tried as well where data crosses a bus: jobs there may be so long that filling and draining the lanes hardly counts.
-_LARGE = (1 << 30, 512 << 20, 256 << 20)
+_LARGE = (4 << 30, 2 << 30, 1 << 30, 512 << 20, 256 << 20)
 # How often a value is read, on average, from which on larger parts without overlap are tried, too: lanes side by side need small
 # parts, and small parts read many of their neighbours' rows again.
 _DEAR = 1.25
+# Parts of rows come in short pieces, which crossed the bus of an H200 in two to four times the time that whole rows take.
+_IN_PIECES = 0.25
 # A sum is cut at multiples of so many rows: with fewer at a time, reading and writing the result would cost more than adding to it.
 _SUMMED = 16
 # As many sizes are tried by halves: groups of angles, of which a larger one may take less.
@@ -101,12 +103,12 @@ class _Search:
             if self.fits(whole, rung):
                 return self.tried.shape(whole, rung)
         if job.streamed and job.axes and (best := self.overlapped()) is not None:
-            return best
+            return self.in_blocks(best)
         for depth, level in enumerate(self.levels()):
             # Sizes along the first axis have been tried with lanes that overlap.
             best = self.best(level, (*_LADDER, *self.rungs) if job.streamed and depth else self.rungs)
             if best is not None:
-                return best
+                return best if depth else self.in_blocks(best)
         return None
 
     def share(self, total: int) -> int:
@@ -142,9 +144,17 @@ class _Search:
                 best = self.faster(best, self.fastest(tuple(replace(rung, keep=True) for rung in rungs)))
         return best
 
-    def faster(self, best: Shape, other: Shape | None) -> Shape:
+    def in_blocks(self, best: Shape) -> Shape:
+        """Or parts along two axes, where those along one read many of their neighbours' rows again."""
+        if self.tried.again(best) < _DEAR or len(self.job.axes) == 1 or self.job.sums is not None:
+            return best
+        _, level, *_ = self.levels()
+        share = _IN_PIECES if self.job.axes[1][0] == "x" else FASTER
+        return self.faster(best, self.best(level, (*_LADDER, *self.rungs) if self.job.streamed else self.rungs), share)
+
+    def faster(self, best: Shape, other: Shape | None, share: float = FASTER) -> Shape:
         """The other, where it is faster by more than a prediction is worth."""
-        return other if other is not None and self.tried.foretold(*other) < FASTER * self.tried.foretold(*best) else best
+        return other if other is not None and self.tried.foretold(*other) < share * self.tried.foretold(*best) else best
 
     def passes(self, best: Shape) -> bool:
         """Whether the same parts would go to the device several times."""
@@ -210,8 +220,17 @@ class _Search:
         outer = ones
         for (axis, length, unit), step in zip(axes[1:], self.job.finer or (1,) * len(axes)):
             some = lambda n, a=axis, t=length, u=unit, s=step: Cut(a, t, min(n * s, max(t, 1)), u)  # type: ignore[misc]
-            yield max(-(-length // step), 1), lambda n, o=outer, some=some: (*o, some(n), *summed)  # type: ignore[misc]
+            most = max(-(-length // step), 1)
+            if outer is ones and sums is None and self.dear(ones):
+                # A grain of the first axis needs others beside it: blocks that are as long along both read them less often.
+                yield most, lambda n, some=some, s=step: (self.cut(-(-n * s // self.job.grain)), some(n))  # type: ignore[misc]
+            else:
+                yield most, lambda n, o=outer, some=some: (*o, some(n), *summed)  # type: ignore[misc]
             outer = (*outer, some(1))
+
+    def dear(self, cuts: tuple[Cut, ...]) -> bool:
+        """Whether such parts read what they need several times."""
+        return self.tried.size(cuts, self.rungs[0]) is not None and self.tried.again((cuts, self.rungs[0])) >= _DEAR
 
     def best(self, level: tuple[int, Callable[[int], tuple[Cut, ...]]], rungs: tuple[Rung, ...]) -> Shape | None:
         """The shape of the first rung that fits; where its parts are read again and again, the fastest of all: fewer are larger."""

@@ -16,6 +16,20 @@ def on_a_gpu(file: str, text: str, fault: str, why: str, tests: tuple[str, ...] 
 
 
 MUTANTS = [
+    Mutant(
+        "footprint/plan/fit.py",
+        "(self.cut(-(-n * s // self.job.grain)), some(n))",
+        "(self.cut(1), some(n))",
+        ("tests/null/test_blocks.py::test_blocks_of_a_volume_read_it_twice_at_most[gaussian-200000000.0]",),
+        "one plane at a time is read with all that lie beside it",
+    ),
+    Mutant(
+        "footprint/plan/fit.py",
+        'share = _IN_PIECES if self.job.axes[1][0] == "x" else FASTER',
+        "share = FASTER",
+        ("tests/null/test_blocks.py::test_whole_rows_are_taken_where_pieces_of_them_would_not_be_far_fewer",),
+        "rows cross a bus in pieces, which takes longer",
+    ),
     on_a_gpu(TEXT, "!(pixels[to] > top)", "!(pixels[to] >= top)", "across an edge, of equal pixels the later"),
     on_a_gpu(TEXT, "if (up < 0) BASIN(before", "if (0) BASIN(before", "what climbs out of a first row is a basin"),
     on_a_gpu(TEXT, "live && component != k ? BASIN(k, PLACE)", "0 ? BASIN(k, PLACE)", "passes of earlier parts are forgotten"),
