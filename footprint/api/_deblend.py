@@ -53,13 +53,10 @@ def instead(device: Any, more: bool, image: Face | None = None) -> str:
     return "cpu" if more and device == "auto" and on_host else ""
 
 
-def rooms_of(apart: float | None, size: int, chosen: bool = False) -> tuple[Room, ...]:
-    """What a plan has room for, the most first, the least where memory is short, for an image of so many pixels.
-
-    ``chosen``: not every component is an island.
-    """
+def rooms_of(apart: float | None, size: int) -> tuple[Room, ...]:
+    """What a plan has room for, the most first, the least where memory is short, for an image of so many pixels."""
     if apart is None:
-        return tuple(Room(rows) for rows in whole_capacities(size, chosen))
+        return tuple(Room(rows) for rows in whole_capacities(size))
     return tuple(Room(*room) for room in default_rooms(size))
 
 

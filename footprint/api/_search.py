@@ -187,7 +187,7 @@ class Search:
         rules = self.rules
         if self.capacity:
             return (Room(int(self.capacity)),)
-        return rooms_of(rules.contrast, self.image.spec.size, rules.flood is not None)
+        return rooms_of(rules.contrast, self.image.spec.size)
 
     def _steps(self, room: Room) -> Pipeline:
         """The pipeline with so much room."""

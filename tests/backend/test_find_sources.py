@@ -150,6 +150,24 @@ def test_file_like_images_and_label_sinks(rng):
     assert np.array_equal(np.concatenate([r[2] for r in sink.rows]), labels)
 
 
+@pytest.mark.parametrize("background", ["global", "mesh"])
+def test_where_memory_is_short_there_is_room_for_fewer_sources(background, device, rng):
+    """And for as many as there are where these turn out to be more, if the budget has room for them."""
+    how = {"background": background, "device": device}
+    few, many = field(rng, (900, 700), 20), field(rng, (900, 700), 1500)
+    whole = [len(fp.find_sources(image, **how)) for image in (few, many)]
+    given = {"capacity": 900 * 700 // 1024, **how}
+    with pytest.raises(fp.BudgetError) as usual:
+        fp.plan_find_sources(few.shape, memory=1, **given)
+    with pytest.raises(fp.BudgetError) as short:
+        fp.find_sources(few, memory=1, **how)
+    assert short.value.smallest < 0.95 * usual.value.smallest
+    assert len(fp.find_sources(few, memory=short.value.smallest, **how)) == whole[0]
+    with pytest.raises(fp.BudgetError, match="components, as this image has") as caught:
+        fp.find_sources(many, memory=short.value.smallest, **how)
+    assert len(fp.find_sources(many, memory=caught.value.smallest, **how)) == whole[1]
+
+
 def test_crowded_fields_are_planned_again(rng):
     image = rng.standard_normal((200, 210), np.float32)
     plans = []

@@ -17,6 +17,13 @@ def on_a_gpu(file: str, text: str, fault: str, why: str, tests: tuple[str, ...] 
 
 MUTANTS = [
     Mutant(
+        "footprint/kernels/find_sources/contract.py",
+        "for share in (1024, 6144, 16384))",
+        "for share in (1024,))",
+        ("tests/backend/test_find_sources.py::test_where_memory_is_short_there_is_room_for_fewer_sources[cpu-mesh]",),
+        "a large image of few sources does not fit for want of room for many",
+    ),
+    Mutant(
         "footprint/plan/fit.py",
         "(self.cut(-(-n * s // self.job.grain)), some(n))",
         "(self.cut(1), some(n))",

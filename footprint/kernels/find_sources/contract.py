@@ -42,14 +42,10 @@ FREED = 256
 FLAG = 64
 
 
-def default_capacities(size: int, chosen: bool) -> tuple[int, ...]:
-    """Components a plan holds unless told otherwise (3 % of a float32 image's bytes), and where memory is short.
-
-    Where islands are ``chosen`` among components, those that are none need no room.
-    """
+def default_capacities(size: int) -> tuple[int, ...]:
+    """Components a plan holds unless told otherwise (3 % of a float32 image's bytes), and where memory is short."""
     most = (size + 1) // 2
-    shares = (1024, 6144, 16384) if chosen else (1024,)
-    return min(64 + size // 768, most), *(min(8 + size // share, most) for share in shares)
+    return min(64 + size // 768, most), *(min(8 + size // share, most) for share in (1024, 6144, 16384))
 
 
 def turns(limits: Limits, dtype: str) -> int:
