@@ -145,12 +145,14 @@ class _Search:
         return best
 
     def in_blocks(self, best: Shape) -> Shape:
-        """Or parts along two axes, where those along one read many of their neighbours' rows again."""
-        if self.tried.again(best) < _DEAR or len(self.job.axes) == 1 or self.job.sums is not None:
-            return best
-        _, level, *_ = self.levels()
-        share = _IN_PIECES if self.job.axes[1][0] == "x" else FASTER
-        return self.faster(best, self.best(level, (*_LADDER, *self.rungs) if self.job.streamed else self.rungs), share)
+        """Or parts along more axes, where those along one read many of their neighbours' rows again."""
+        for number, level in enumerate(self.levels() if self.job.sums is None else ()):
+            if self.tried.again(best) < _DEAR:
+                break
+            if number:
+                share = _IN_PIECES if self.job.axes[number][0] == "x" else FASTER
+                best = self.faster(best, self.best(level, (*_LADDER, *self.rungs) if self.job.streamed else self.rungs), share)
+        return best
 
     def faster(self, best: Shape, other: Shape | None, share: float = FASTER) -> Shape:
         """The other, where it is faster by more than a prediction is worth."""
@@ -217,16 +219,17 @@ class _Search:
             group = lambda n: Cut(sums[0], sums[1], min(n * _SUMMED, sums[1]), sums[2], sums=True)
             summed = (group(1),)
             yield -(-sums[1] // _SUMMED), lambda n: (*ones, group(n))
-        outer = ones
+        outer, lengths = ones, [lambda n: self.cut(-(-n // self.job.grain))]
         for (axis, length, unit), step in zip(axes[1:], self.job.finer or (1,) * len(axes)):
             some = lambda n, a=axis, t=length, u=unit, s=step: Cut(a, t, min(n * s, max(t, 1)), u)  # type: ignore[misc]
             most = max(-(-length // step), 1)
-            if outer is ones and sums is None and self.dear(ones):
-                # A grain of the first axis needs others beside it: blocks that are as long along both read them less often.
-                yield most, lambda n, some=some, s=step: (self.cut(-(-n * s // self.job.grain)), some(n))  # type: ignore[misc]
+            if sums is None and self.dear(outer):
+                # A grain of the axes before needs others beside it: blocks that are as long along all read them less often.
+                yield most, lambda n, o=(*lengths,), some=some, s=step: (*(one(n * s) for one in o), some(n))  # type: ignore[misc]
             else:
                 yield most, lambda n, o=outer, some=some: (*o, some(n), *summed)  # type: ignore[misc]
             outer = (*outer, some(1))
+            lengths.append(lambda n, some=some, s=step: some(-(-n // s)))  # type: ignore[misc]
 
     def dear(self, cuts: tuple[Cut, ...]) -> bool:
         """Whether such parts read what they need several times."""

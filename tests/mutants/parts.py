@@ -25,14 +25,14 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/plan/fit.py",
-        "(self.cut(-(-n * s // self.job.grain)), some(n))",
-        "(self.cut(1), some(n))",
+        "lambda n: self.cut(-(-n // self.job.grain))",
+        "lambda n: self.cut(1)",
         ("tests/null/test_blocks.py::test_blocks_of_a_volume_read_it_twice_at_most[gaussian-200000000.0]",),
         "one plane at a time is read with all that lie beside it",
     ),
     Mutant(
         "footprint/plan/fit.py",
-        'share = _IN_PIECES if self.job.axes[1][0] == "x" else FASTER',
+        'share = _IN_PIECES if self.job.axes[number][0] == "x" else FASTER',
         "share = FASTER",
         ("tests/null/test_blocks.py::test_whole_rows_are_taken_where_pieces_of_them_would_not_be_far_fewer",),
         "rows cross a bus in pieces, which takes longer",

@@ -28,6 +28,13 @@ def test_blocks_of_a_volume_read_it_twice_at_most(memory, filtered):
     assert plan.cuts[0].axis + plan.cuts[1].axis == "zy" and abs(deep - tall) <= 1
 
 
+def test_cubes_of_a_volume_are_taken_where_blocks_with_whole_rows_do_not_fit():
+    """Single rows of a plane, cut into pieces, were 8,388,608 parts, and read it 9,900 times."""
+    plan = fp.plan_uniform_filter((2048, 2048, 2048), 101, memory=5e7, **HOW)
+    assert plan.footprint.total <= 5e7 and plan.n_parts < 10_000 and crossed(plan, 4 * 2048**3) < 8
+    assert [cut.axis for cut in plan.cuts] == ["z", "y", "x"] and len({cut.size for cut in plan.cuts}) == 1
+
+
 @pytest.mark.parametrize("memory, parts", [(2e8, 100), (1e8, 289), (5e7, 1156)])
 def test_blocks_of_an_image_are_as_wide_as_tall(memory, parts):
     """Single rows, cut into pieces, with all rows beside them were 131,072 parts, and read the image 2200 times."""
