@@ -147,7 +147,7 @@ class _Search:
     def in_blocks(self, best: Shape) -> Shape:
         """Or parts along more axes, where those along one read many of their neighbours' rows again."""
         for number, level in enumerate(self.levels() if self.job.sums is None else ()):
-            if self.tried.again(best) < _DEAR:
+            if self.tried.again(best) < _DEAR and (self.job.streamed or not self.dear(best[0])):
                 break
             if number:
                 share = _IN_PIECES if self.job.axes[number][0] == "x" else FASTER
@@ -232,8 +232,12 @@ class _Search:
             lengths.append(lambda n, some=some, s=step: some(-(-n // s)))  # type: ignore[misc]
 
     def dear(self, cuts: tuple[Cut, ...]) -> bool:
-        """Whether such parts read what they need several times."""
-        return self.tried.size(cuts, self.rungs[0]) is not None and self.tried.again((cuts, self.rungs[0])) >= _DEAR
+        """Whether such parts read what they need several times, or compute it as often."""
+        rung, rate = self.rungs[0], self.tried.rate
+        if self.tried.size(cuts, rung) is None:
+            return False
+        twice = sum(more.seconds(rate) for more in self.job.extra(cuts))
+        return self.tried.again((cuts, rung)) >= _DEAR or twice > self.job.cost.seconds(rate)
 
     def best(self, level: tuple[int, Callable[[int], tuple[Cut, ...]]], rungs: tuple[Rung, ...]) -> Shape | None:
         """The shape of the first rung that fits; where its parts are read again and again, the fastest of all: fewer are larger."""

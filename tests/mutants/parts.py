@@ -17,6 +17,13 @@ def on_a_gpu(file: str, text: str, fault: str, why: str, tests: tuple[str, ...] 
 
 MUTANTS = [
     Mutant(
+        "footprint/plan/fit.py",
+        ">= _DEAR or twice > self.job.cost.seconds(rate)",
+        ">= _DEAR",
+        ("tests/null/test_blocks.py::test_a_processor_takes_blocks_where_planes_would_be_summed_again_and_again",),
+        "a processor sums all planes beside each, one plane after another",
+    ),
+    Mutant(
         "footprint/kernels/find_sources/contract.py",
         "for share in (1024, 6144, 16384))",
         "for share in (1024,))",

@@ -28,6 +28,17 @@ def test_blocks_of_a_volume_read_it_twice_at_most(memory, filtered):
     assert plan.cuts[0].axis + plan.cuts[1].axis == "zy" and abs(deep - tall) <= 1
 
 
+@pytest.mark.parametrize(
+    "shape, sigma, memory, parts", [((2048,) * 3, 2, 1e8, 1024), ((2048,) * 3, 2, 3e7, 5041), ((512,) * 3, 3, 3e7, 64)]
+)
+def test_a_processor_takes_blocks_where_planes_would_be_summed_again_and_again(shape, sigma, memory, parts):
+    """It reads whole planes where they lie, any number of times, but sums those beside every plane for each."""
+    plan = fp.plan_gaussian_filter(shape, sigma, memory=memory, device="cpu")
+    assert plan.footprint.total <= memory and plan.n_parts <= parts
+    deep, tall = plan.cuts
+    assert (deep.axis, tall.axis) == ("z", "y") and deep.size == tall.size
+
+
 def test_cubes_of_a_volume_are_taken_where_blocks_with_whole_rows_do_not_fit():
     """Single rows of a plane, cut into pieces, were 8,388,608 parts, and read it 9,900 times."""
     plan = fp.plan_uniform_filter((2048, 2048, 2048), 101, memory=5e7, **HOW)
