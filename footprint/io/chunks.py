@@ -19,6 +19,7 @@ import h5py
 import numpy as np
 
 from footprint import settings
+from footprint.dtypes import put_into
 from footprint.errors import FormatError
 from footprint.io.coded import (
     BITSHUFFLE,
@@ -34,7 +35,7 @@ from footprint.io.coded import (
     last_of,
     put,
 )
-from footprint.io.frames import cast_into, turn_bytes
+from footprint.io.frames import turn_bytes
 from footprint.io.hdf5 import as_stored
 from footprint.io.pieces import Piece, Target, box, marked, pieces_of, runs
 from footprint.io.raw import filled, filled_each
@@ -193,11 +194,11 @@ class Chunks:
             first = -(-down.start // step) * step
             if across.start <= x < across.stop and first < down.stop:
                 part = self._part(piece)[:, first - down.start :: step, x - across.start]
-                cast_into(out[frames, first // step : first // step + part.shape[1]], part)
+                put_into(out[frames, first // step : first // step + part.shape[1]], part)
 
     def _by_part(self, piece: Piece, out: np.ndarray) -> None:
         part = self._part(piece)[..., : piece.into[2].stop - piece.into[2].start]
-        cast_into(out[piece.into], part)
+        put_into(out[piece.into], part)
 
     def _straight(self, slot: int, piece: Piece, last: bool, out: np.ndarray, to: Target, early: bool) -> None:
         """Decode what is wanted to where it goes, with the buffers of one thread."""
@@ -264,7 +265,7 @@ class Chunks:
         for index in np.ndindex(*self.grid):
             into = tuple(slice(k * c, min((k + 1) * c, n)) for k, c, n in zip(index, self.chunk, self.shape))
             tile = self.decoded(index)
-            cast_into(out[into], tile[tuple(slice(0, s.stop - s.start) for s in into)])
+            put_into(out[into], tile[tuple(slice(0, s.stop - s.start) for s in into)])
 
     def decoded(self, index: tuple[int, ...]) -> np.ndarray:
         """One chunk in the dtype of the file, valid until the next; the last is kept."""

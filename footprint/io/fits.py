@@ -14,10 +14,11 @@ import numpy as np
 from astropy.io import fits
 
 from footprint.api._axes import whole_shape
+from footprint.dtypes import put_into
 from footprint.errors import FormatError, printable
 from footprint.io.fits_tiles import TiledFrames
 from footprint.io.fits_units import Unit, units
-from footprint.io.frames import PIECE, Frames, cast_into, existing_file, reading, staging
+from footprint.io.frames import PIECE, Frames, existing_file, reading, staging
 from footprint.io.inflated import Inflated, Plain, is_gzip
 from footprint.io.raw import RawFrames
 from footprint.io.raw import writing_bytes as _writing_bytes
@@ -89,7 +90,7 @@ class HeldFrames:
         if held is None:
             self._frames.read(start, stop, rows, out)
         else:
-            cast_into(out, held[start:stop, rows])
+            put_into(out, held[start:stop, rows])
 
 
 class ScaledFrames:
@@ -151,7 +152,7 @@ class ScaledFrames:
                 some, *rest = (None if one is None else one[:, : last - r] for one in (stored, values, blank))
                 assert some is not None
                 self._raw.read(i, i + 1, slice(r, last), some)
-                cast_into(out[i - start, r - rows.start : last - rows.start], self._convert(some, *rest)[0])
+                put_into(out[i - start, r - rows.start : last - rows.start], self._convert(some, *rest)[0])
 
     def _convert(self, stored: np.ndarray, values: np.ndarray | None, blank: np.ndarray | None) -> np.ndarray:
         """What is stored, as it is meant; in ``values``, or where it is."""

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from astropy.io import fits
 
+from footprint.dtypes import put_into
 from footprint.errors import FormatError
 from footprint.io.fits_units import Unit
-from footprint.io.frames import cast_into, reading
+from footprint.io.frames import reading
 from footprint.io.inflated import Inflated, Plain, is_gzip
 from footprint.io.tile_sizes import TileSizes
 from footprint.plan.rates import decoding
@@ -126,7 +127,7 @@ class TiledFrames:
                     first, bands = self._bands_at(tile, top, rows.stop)
                     bottom = min(first + bands.shape[-2], rows.stop)
                     part = bands[within][top - first : bottom - first]
-                    cast_into(out[frame - start, top - rows.start : bottom - rows.start], part)
+                    put_into(out[frame - start, top - rows.start : bottom - rows.start], part)
                     top = bottom
                     # These go before the next come.
                     del bands, part

@@ -10,9 +10,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from footprint.dtypes import put_into
 from footprint.errors import FormatError, missing_extra, warn
 from footprint.io.formats import is_stored
-from footprint.io.frames import Frames, cast_into, existing_file, looked_at, reading
+from footprint.io.frames import Frames, existing_file, looked_at, reading
 from footprint.io.image import Image, open_image, open_planes
 from footprint.io.kinds import called, suffixes
 from footprint.io.picture import check_depth
@@ -151,7 +152,7 @@ class Planes(FrameSource):
             rows = slice(start, min(start + self._piece[0], self.shape[1]))
             part = self._staged[: rows.stop - start]
             self._frames.read(number, number + 1, rows, part[None])
-            cast_into(out[rows], part)
+            put_into(out[rows], part)
 
     def host_bytes(self, dtype: Any) -> int:
         """See `FrameSource`."""
@@ -234,7 +235,7 @@ class Picture:
         """As `Image.read`."""
         with reading(self.path):
             grey = self._file if self._grey else self._file.convert("L")
-            cast_into(out, np.asarray(grey)[rows])
+            put_into(out, np.asarray(grey)[rows])
 
     def __enter__(self) -> Picture:
         return self
@@ -328,7 +329,7 @@ class Video(FrameSource):
         self._check(f"{self.path}, frame {number}", (frame.height, frame.width), self.dtype)
         with reading(self.path, f"frame {number}"):
             grey = frame.to_ndarray(format=self._kind)
-            cast_into(out, grey >> self._shift if self._shift else grey)
+            put_into(out, grey >> self._shift if self._shift else grey)
             del grey
         del frame
         if self._asked == self.shape[0] and self._next() is not None:

@@ -16,7 +16,6 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from footprint.dtypes import put_into
 from footprint.errors import FootprintError, FormatError, ShapeError
 from footprint.io.kinds import called
 
@@ -218,11 +217,6 @@ def staging(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     # All of it is used, and pages that come together come faster.
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_POPULATE", 0)
     return np.frombuffer(mmap.mmap(-1, nbytes, flags=flags), dtype, count).reshape(shape)
-
-
-def cast_into(out: np.ndarray, values: np.ndarray) -> None:
-    """Copy with NumPy's casting; a NaN that meets an integer is the caller's choice of dtype, not a warning."""
-    put_into(out, values)
 
 
 def turn_bytes(array: np.ndarray) -> None:

@@ -16,7 +16,7 @@ from typing import Any, cast
 import numpy as np
 
 from footprint import settings
-from footprint.io.frames import cast_into
+from footprint.dtypes import put_into
 from footprint.io.partial import Partial
 from footprint.io.pile import Pile
 from footprint.io.unfinished import cut_off
@@ -83,7 +83,7 @@ class _Packer:
     def pack(self, rows: np.ndarray | None = None) -> memoryview:
         """A chunk's bytes, of its rows or what is in ``plain``; rows beyond those given are zeros."""
         if rows is not None:
-            cast_into(self.plain[: len(rows)], rows)
+            put_into(self.plain[: len(rows)], rows)
             self.plain[len(rows) :] = 0
         return self._out[: self._deflated() if self._way == "gzip" else self._encoded()].data
 
@@ -179,7 +179,7 @@ class Hdf5Chunks:
                 pile.add(number, self._packer(slot).pack(part))
                 return
             staged = self._packer(slot).plain[: b - a]
-            cast_into(staged, part)
+            put_into(staged, part)
             row = self._shape[2] * self._dtype.itemsize
             pile.add_rows(number, self._tall * row, (a - first) * row, staged.reshape(-1).view(np.uint8).data)
 

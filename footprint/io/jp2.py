@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 
 from footprint import settings
+from footprint.dtypes import put_into
 from footprint.errors import FormatError, missing_extra
 from footprint.io.about import plain_table
-from footprint.io.frames import cast_into, reading
+from footprint.io.frames import reading
 from footprint.io.kept import Ahead
 from footprint.io.kinds import called
 from footprint.io.raw import RawFrames
@@ -148,7 +149,7 @@ class Jp2Slice:
 
     def read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
         """Fill ``out`` with rows of the slice."""
-        cast_into(out[0], self._values[rows])
+        put_into(out[0], self._values[rows])
 
     def close(self) -> None:
         """Let the slice go."""

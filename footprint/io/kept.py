@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from footprint.io.frames import cast_into, missing_runs
+from footprint.dtypes import put_into
+from footprint.io.frames import missing_runs
 from footprint.plan.rates import decoding
 
 
@@ -59,7 +60,7 @@ class Kept:
             first, end = (start + a) // self._deep * self._deep, min(-(-(start + b) // self._deep) * self._deep, len(self._known))
             self._source(first, end, slice(self._from, self._to), self._values[first:end, : self._to - self._from])
             self._known[first:end] = True
-        cast_into(out, self._values[start:stop, rows.start - self._from : rows.stop - self._from])
+        put_into(out, self._values[start:stop, rows.start - self._from : rows.stop - self._from])
         return True
 
 

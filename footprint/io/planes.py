@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from footprint.dtypes import put_into
 from footprint.errors import ArgumentError, BudgetError, FormatError
-from footprint.io.frames import Frames, cast_into
+from footprint.io.frames import Frames
 from footprint.io.thin import block_means
 
 AXES = ("z", "y", "x")
@@ -246,7 +247,7 @@ class Planes:
                 skip = -(first - rows.start) % rows.step
                 to = (first + skip - rows.start) // rows.step
                 column = part[0, skip :: rows.step, x]
-                cast_into(line[to : to + len(column)], column)
+                put_into(line[to : to + len(column)], column)
 
     def _batches(self, slices: slice) -> Iterator[tuple[range, int, int, int]]:
         """Slices that are read together as one chunk has them: which are taken, where they go, and from where to where they are."""

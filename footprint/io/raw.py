@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from footprint.dtypes import put_into
 from footprint.errors import FormatError
 from footprint.io import direct
 from footprint.io.direct import SECTOR, Direct
-from footprint.io.frames import PIECE, cast_into, reading, staging, turn_bytes
+from footprint.io.frames import PIECE, reading, staging, turn_bytes
 from footprint.io.inflated import Inflated
 from footprint.plan import crew
 from footprint.plan.faces import COPIERS
@@ -194,7 +195,7 @@ class RawFrames:
             at = self.offset + x * wide + (start * self.shape[1] + rows.start) * self.row_bytes
             for i, line in enumerate(found):
                 self._scattered(at + i * self.shape[1] * self.row_bytes, step * self.row_bytes, line)
-            cast_into(out, found)
+            put_into(out, found)
             return
         many = max(1, PIECE // max(1, step * self.row_bytes))
         for i in range(start, stop):
@@ -203,7 +204,7 @@ class RawFrames:
                 first = rows.start + j * step
                 part = np.empty((1, (len(line) - 1) * step + 1, self.shape[2]), self.dtype)
                 self.read(i, i + 1, slice(first, first + part.shape[1]), part)
-                cast_into(line, part[0, ::step, x])
+                put_into(line, part[0, ::step, x])
 
     def _scattered(self, at: int, step: int, out: np.ndarray) -> None:
         """Fill ``out`` with numbers of the file that lie ``step`` bytes apart."""
@@ -231,7 +232,7 @@ class RawFrames:
         for i in range(0, len(out), len(staged)):
             part = staged[: min(len(staged), len(out) - i)]
             self._fill(first + i, part)
-            cast_into(out[i : i + len(part)], part)
+            put_into(out[i : i + len(part)], part)
 
     def _swap(self, out: np.ndarray) -> None:
         """Make the file's numbers the processor's own."""
@@ -298,12 +299,12 @@ class RawFrames:
             part, given = staged[lead : lead + n * size].view(self.stored), values[i : i + n]
             if self._flip:
                 plain = part.view(f"u{size}")
-                cast_into(plain, given)
+                put_into(plain, given)
                 plain ^= plain.dtype.type(1 << (8 * size - 1))
                 if not self.stored.isnative:
                     turn_bytes(plain)
             else:
-                cast_into(part, given)
+                put_into(part, given)
             self._put(at + i * size, part)
             i, lead = i + n, 0
 

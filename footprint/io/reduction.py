@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from footprint.dtypes import put_into
 from footprint.errors import ArgumentError
-from footprint.io.frames import cast_into
 
 CHOICES = ("mean", "median")
 # Values whose median is taken at a time: what sorting them holds does not grow with the frames' size.
@@ -95,7 +95,7 @@ class Reduction:
             total /= len(frames) if self.level is None else count
         if self.scale is not None and dark is not None:
             total += dark
-        cast_into(found, total)
+        put_into(found, total)
 
     def _median(self, read: Read, frames: np.ndarray, dtype: np.dtype, found: np.ndarray, dark: np.ndarray | None) -> None:
         stack = np.empty((len(frames), *found.shape), dtype)
@@ -115,7 +115,7 @@ class Reduction:
                 middle = np.median(part, axis=1, overwrite_input=True)
                 if self.level is not None:
                     middle[middle == np.inf] = np.nan
-                cast_into(found[row, x : x + columns], middle)
+                put_into(found[row, x : x + columns], middle)
 
 
 def saturation_of(given: str | float | None, dtype: np.dtype) -> float | None:

@@ -10,9 +10,10 @@ from typing import Any
 import h5py
 import numpy as np
 
+from footprint.dtypes import put_into
 from footprint.errors import FormatError
 from footprint.io.chunks import Chunks
-from footprint.io.frames import PIECE, cast_into, reading, staging
+from footprint.io.frames import PIECE, reading, staging
 from footprint.io.hdf5 import contiguous
 from footprint.io.kept import Kept
 from footprint.io.raw import RawFrames
@@ -167,7 +168,7 @@ class Hdf5Frames:
                 part = out[at - start : end - start]
                 self._read(at, end, rows, part if staged is None else staged[: end - at])
                 if staged is not None:
-                    cast_into(part, staged[: end - at])
+                    put_into(part, staged[: end - at])
                 at = end
 
     def columns(self, start: int, stop: int, rows: slice, x: int, out: np.ndarray) -> None:

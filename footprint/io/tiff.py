@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import tifffile
 
+from footprint.dtypes import put_into
 from footprint.errors import FormatError
 from footprint.io.about import plain_table
 from footprint.io.direct import starts
-from footprint.io.frames import cast_into, existing_file, looked_at, reading
+from footprint.io.frames import existing_file, looked_at, reading
 from footprint.io.kept import Ahead
 from footprint.io.kinds import begins, called
 from footprint.io.raw import RawFrames
@@ -168,7 +169,7 @@ class TiffFile(Ahead):
                 values = values[i % self._planes] if self._planes > 1 else values
             if values.shape != self.shape[1:]:
                 raise FormatError(self.path, f"page {i} is not {self.shape[1]} x {self.shape[2]} like the first")
-            cast_into(out[i - start], values[rows])
+            put_into(out[i - start], values[rows])
 
     def _by_bands(self, i: int, page: Any, rows: slice, out: np.ndarray) -> None:
         """Fill ``out`` with rows of frame ``i``, decoding no more of its page than they are in."""
@@ -178,7 +179,7 @@ class TiffFile(Ahead):
             first = at * bands.high
             start, stop = max(rows.start, first), min(rows.stop, first + bands.high)
             found = bands.band(i // self._planes, page, i % self._planes, at)
-            cast_into(out[start - rows.start : stop - rows.start], found[start - first : stop - first])
+            put_into(out[start - rows.start : stop - rows.start], found[start - first : stop - first])
 
     @property
     def scale(self) -> Scale | None:
@@ -200,7 +201,7 @@ class TiffFile(Ahead):
         page = np.empty((1, rows.stop - rows.start, self.shape[2]), self.dtype)
         for i, line in enumerate(out, start):
             self.read(i, i + 1, slice(rows.start, rows.stop), page)
-            cast_into(line, page[0, :: rows.step, x])
+            put_into(line, page[0, :: rows.step, x])
 
 
 class TiffFiles(Ahead):

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from footprint.io.frames import cast_into, reading
+from footprint.dtypes import put_into
+from footprint.io.frames import reading
 from footprint.io.packed import name_of, pack, settings, unpack
 from footprint.io.raw import RawFrames
 
@@ -101,7 +102,7 @@ class Chunks:
                 plain = np.empty((self.tall, self.shape[2]), self.dtype)
                 with reading(name):
                     unpack(self.packing, name.read_bytes(), plain, name)
-                cast_into(out[0, a - rows.start : b - rows.start], plain[a - first : b - first])
+                put_into(out[0, a - rows.start : b - rows.start], plain[a - first : b - first])
                 continue
             file = RawFrames(name, 0, (1, self.tall, self.shape[2]), self.dtype)
             try:

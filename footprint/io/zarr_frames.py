@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from footprint.dtypes import put_into
 from footprint.errors import FormatError, missing_extra
-from footprint.io.frames import cast_into, reading
+from footprint.io.frames import reading
 from footprint.io.kept import Ahead
 from footprint.io.raw import RawFrames
 from footprint.io.scale import Scale, of_ome_zarr
@@ -161,7 +162,7 @@ class ZarrFrames(Ahead):
     def _box(self, lead: tuple[int, ...], frames: slice, rows: slice, wide: slice, out: np.ndarray) -> None:
         """A box inside one chunk."""
         if not self._layout.plain:
-            cast_into(out, self._decoded(lead, frames, rows, wide))
+            put_into(out, self._decoded(lead, frames, rows, wide))
             return
         file = self._file(lead, frames.start, rows.start, wide.start)
         if file is None:
@@ -175,14 +176,14 @@ class ZarrFrames(Ahead):
             staged = np.empty((1, rows.stop - rows.start, self._wide), self.dtype)
             for i, image in enumerate(out):
                 file.read(z + i, z + i + 1, slice(first, first + rows.stop - rows.start), staged)
-                cast_into(image, staged[0, :, : wide.stop - wide.start])
+                put_into(image, staged[0, :, : wide.stop - wide.start])
         finally:
             file.close()
 
     def _column(self, lead: tuple[int, ...], frames: slice, rows: slice, x: int, out: np.ndarray) -> None:
         """Pixels below one another in the frames of one chunk."""
         if not self._layout.plain:
-            cast_into(out, self._decoded(lead, frames, rows, slice(x, x + 1))[..., 0])
+            put_into(out, self._decoded(lead, frames, rows, slice(x, x + 1))[..., 0])
             return
         file = self._file(lead, frames.start, rows.start, x)
         if file is None:

@@ -147,7 +147,7 @@ class _Search:
     def in_blocks(self, best: Shape) -> Shape:
         """Or parts along more axes, where those along one read many of their neighbours' rows again."""
         for number, level in enumerate(self.levels() if self.job.sums is None else ()):
-            if self.tried.again(best) < _DEAR and (self.job.streamed or not self.dear(best[0])):
+            if not self.dear(best[0]):
                 break
             if number:
                 share = _IN_PIECES if self.job.axes[number][0] == "x" else FASTER
